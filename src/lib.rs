@@ -1,0 +1,3 @@
+//! stub
+/// d
+pub mod domain;

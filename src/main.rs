@@ -1,0 +1,4 @@
+//! The `coffer` program: parses the command line, runs it, ends with its exit code.
+
+
+fn main() {}
