@@ -1,4 +1,7 @@
-//! The `coffer` program: parses the command line, runs it, ends with its exit code.
+//! The `coffer` program: runs the command line and ends with its exit code.
 
+use std::process::ExitCode;
 
-fn main() {}
+fn main() -> ExitCode {
+    coffer::cli::main()
+}

@@ -1,0 +1,18 @@
+//! Wiring: from a `Config` to running parts, and their orderly end.
+//!
+//! - `running`: a gateway that runs, however clients reach it
+//! - `registered`: registrations and the servers of a file, joined
+//! - `serve`: the gateway behind HTTP
+//! - `standalone`: the gateway behind standard input and output
+//! - `signals`: what asks the program to end
+
+mod registered;
+mod running;
+mod serve;
+mod signals;
+mod standalone;
+
+pub use registered::kept_catalog;
+pub use running::{AppError, Running, Start, open_database};
+pub use serve::{GatewayFile, Listening, serve_http};
+pub use standalone::serve_standalone;

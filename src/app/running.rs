@@ -1,0 +1,228 @@
+//! A gateway that runs, however clients reach it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use thiserror::Error;
+use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::registered::join;
+use crate::catalog::{CallLog, CallLogWriter, Catalog, Keeper, KeeperThread, Snapshot};
+use crate::config::{Config, Variables};
+use crate::domain::{Manifest, Server, ServerName};
+use crate::gateway::{Environment, Fleet, FleetParts, Gateway, definitions};
+use crate::search::Options;
+use crate::storage::{Database, JournalMode, OpenDatabaseError, StorageError};
+use crate::sys::{Guard, create_private_folder, is_on_network};
+
+/// Why the program cannot start.
+#[derive(Debug, Error)]
+pub enum AppError {
+    /// A folder cannot be made.
+    #[error("folder `{path}` cannot be made")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The database cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenDatabaseError),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// Something else that the system refused.
+    #[error("{what}")]
+    System {
+        /// What was attempted.
+        what: String,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// What a run is to have.
+#[derive(Debug)]
+pub struct Start<'a> {
+    /// The settings.
+    pub config: &'a Config,
+    /// The environment of this process.
+    pub variables: &'a Variables,
+    /// Servers of a file, beside the registered ones.
+    pub ad_hoc: Vec<Server>,
+    /// Only this server, for a single command; all when missing.
+    pub only: Option<ServerName>,
+}
+
+/// A running gateway.
+#[derive(Debug)]
+pub struct Running {
+    /// The gateway.
+    pub gateway: Arc<Gateway>,
+    /// Everything that runs.
+    pub tasks: TaskTracker,
+    /// Ends everything that runs.
+    pub stop: CancellationToken,
+    keeper: KeeperThread,
+    log_writer: CallLogWriter,
+}
+
+/// Opens the database of the data folder, making the folder first.
+pub fn open_database(config: &Config) -> Result<Database, AppError> {
+    let path = config.folders.database();
+    let folder = &config.folders.data;
+    create_private_folder(folder)
+        .map_err(|source| AppError::Folder { path: folder.clone(), source })?;
+    Ok(Database::open(&path, journal(config))?)
+}
+
+fn journal(config: &Config) -> JournalMode {
+    if is_on_network(&config.folders.data) {
+        tracing::warn!(
+            folder = %config.folders.data.display(),
+            "the data folder is on a network file system; a rollback journal is used, and COFFER_HOME can name a local folder"
+        );
+        JournalMode::Rollback
+    } else {
+        JournalMode::WriteAhead
+    }
+}
+
+impl Running {
+    /// Starts everything: the kept catalogue serves at once, servers start together.
+    pub fn start(start: Start<'_>) -> Result<Self, AppError> {
+        let config = start.config;
+        let (keeper, snapshots, keeper_thread) = Keeper::start(open_database(config)?)?;
+        let (log, log_writer) =
+            CallLog::start(config.folders.database(), journal(config), config.retention)
+                .map_err(|source| system("starting the invocation log", source))?;
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let catalog = Catalog::new(definitions, Options::tuned());
+        let fleet = Fleet::new(parts(&start, &catalog, keeper, tasks.clone()));
+        let gateway =
+            Gateway::new(catalog.clone(), fleet.clone(), log, config.gateway.clone());
+        let apply = Apply { gateway: gateway.clone(), ad_hoc: start.ad_hoc, only: start.only };
+        let unlisted = apply.now(&snapshots.borrow());
+        catalog.rebuild();
+        let building = catalog.clone().keep_building();
+        let until = stop.clone();
+        tasks.spawn(async move { until.run_until_cancelled(building).await });
+        let unlisted = unlisted.iter().filter_map(|name| fleet.get(name)).collect();
+        gateway.open_after(unlisted, &tasks);
+        gateway.spread_news(&tasks, stop.clone());
+        let until = stop.clone();
+        tasks.spawn(async move { until.run_until_cancelled(apply.follow(snapshots)).await });
+        Ok(Self { gateway, tasks, stop, keeper: keeper_thread, log_writer })
+    }
+
+    /// Ends everything in order: clients, servers with all that they started, then
+    /// the threads that write.
+    pub async fn shut_down(self) {
+        self.stop.cancel();
+        for session in self.gateway.sessions() {
+            self.gateway.leave(&session).await;
+        }
+        self.gateway.fleet.stop().await;
+        self.tasks.close();
+        self.tasks.wait().await;
+        let Self { gateway, keeper, log_writer, .. } = self;
+        drop(gateway);
+        let joined = tokio::task::spawn_blocking(move || {
+            keeper.join();
+            log_writer.join();
+        });
+        if let Err(error) = joined.await {
+            tracing::error!(%error, "the writing threads did not end in order");
+        }
+    }
+}
+
+fn parts(
+    start: &Start<'_>,
+    catalog: &Arc<Catalog>,
+    keeper: Keeper,
+    tasks: TaskTracker,
+) -> FleetParts {
+    let guard = Guard::start()
+        .inspect_err(|error| {
+            tracing::warn!(%error, "no guard process; children may outlive a killed gateway");
+        })
+        .ok()
+        .map(Arc::new);
+    let settings = start.config.gateway.clone();
+    let (offers, states, catalog) = (keeper.clone(), keeper, catalog.clone());
+    FleetParts {
+        starts: Arc::new(Semaphore::new(settings.parallel_starts)),
+        settings,
+        environment: Environment::new(start.variables.all()),
+        guard,
+        tasks,
+        on_manifest: Arc::new(move |server: &ServerName, manifest: Manifest| {
+            let manifest = Arc::new(manifest);
+            catalog.offer(server, manifest.clone());
+            offers.manifest(server, manifest);
+        }),
+        on_state: Arc::new(move |server: &ServerName, error: Option<String>| {
+            states.state(server, error);
+        }),
+    }
+}
+
+/// Carries decisions of the user into the running parts.
+struct Apply {
+    gateway: Arc<Gateway>,
+    ad_hoc: Vec<Server>,
+    only: Option<ServerName>,
+}
+
+impl Apply {
+    /// Applies a snapshot; returns the servers that have no manifest yet.
+    fn now(&self, snapshot: &Snapshot) -> Vec<ServerName> {
+        let known = join(snapshot, &self.ad_hoc);
+        let running: Vec<Arc<Server>> = known
+            .iter()
+            .map(|known| known.server.clone())
+            .filter(|server| self.only.as_ref().is_none_or(|only| *only == server.name))
+            .collect();
+        let unlisted = known
+            .iter()
+            .filter(|known| known.server.is_enabled && *known.manifest == Manifest::default())
+            .map(|known| known.server.name.clone())
+            .collect();
+        self.gateway.catalog.set_servers(known);
+        self.gateway.fleet.set_servers(&running);
+        unlisted
+    }
+
+    /// Follows the registry.
+    async fn follow(self, mut snapshots: watch::Receiver<Snapshot>) {
+        let refreshes = |snapshot: &Snapshot| -> BTreeMap<ServerName, i64> {
+            let servers = snapshot.registry.servers.iter();
+            servers.map(|(name, (_, refreshes))| (name.clone(), *refreshes)).collect()
+        };
+        let mut before = refreshes(&snapshots.borrow());
+        while snapshots.changed().await.is_ok() {
+            let snapshot = snapshots.borrow_and_update().clone();
+            self.now(&snapshot);
+            let now = refreshes(&snapshot);
+            for (name, asked) in &now {
+                if before.get(name).is_some_and(|before| before < asked)
+                    && let Some(upstream) = self.gateway.fleet.get(name)
+                {
+                    upstream.refresh();
+                }
+            }
+            before = now;
+        }
+    }
+}
+
+fn system(what: &str, source: std::io::Error) -> AppError {
+    AppError::System { what: what.to_owned(), source }
+}

@@ -1,0 +1,153 @@
+//! The thread between the gateway and the registry on disk: it keeps what
+//! servers offer, and sees what other processes decide.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::domain::{Manifest, ServerName};
+use crate::storage::{Database, Registry, ServerState, StorageError, StoredManifest};
+use crate::sys::now_ms;
+
+/// How soon a decision made by another process is seen.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// The registry with the manifests that belong to it.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// What the user decided.
+    pub registry: Registry,
+    /// What servers offered when last listed.
+    pub manifests: BTreeMap<ServerName, StoredManifest>,
+}
+
+impl Snapshot {
+    /// Reads the registry as it is now.
+    pub fn read(database: &Database) -> Result<Self, StorageError> {
+        let registry = database.registry()?;
+        for reason in &registry.unreadable {
+            tracing::warn!("{reason}");
+        }
+        Ok(Self { registry, manifests: database.manifests()? })
+    }
+}
+
+/// Hands things to the thread. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Keeper(Sender<Keep>);
+
+/// The thread; to be joined after the last [`Keeper`] is gone.
+#[derive(Debug)]
+pub struct KeeperThread(JoinHandle<()>);
+
+#[derive(Debug)]
+enum Keep {
+    Manifest(ServerName, Arc<Manifest>),
+    State(ServerName, ServerState),
+}
+
+impl Keeper {
+    /// Starts the thread on `database`. The receiver holds the newest registry.
+    pub fn start(
+        database: Database,
+    ) -> Result<(Self, watch::Receiver<Snapshot>, KeeperThread), StorageError> {
+        let snapshot = Snapshot::read(&database)?;
+        let (sender, keeps) = channel();
+        let (snapshots, newest) = watch::channel(snapshot);
+        let thread = std::thread::Builder::new()
+            .name("registry".to_owned())
+            .spawn(move || run(database, &keeps, &snapshots))
+            .map_err(StorageError::Thread)?;
+        Ok((Self(sender), newest, KeeperThread(thread)))
+    }
+
+    /// Keeps what a server offers.
+    pub fn manifest(&self, server: &ServerName, manifest: Arc<Manifest>) {
+        let _over = self.0.send(Keep::Manifest(server.clone(), manifest));
+    }
+
+    /// Keeps how an attempt to reach a server ended.
+    pub fn state(&self, server: &ServerName, error: Option<String>) {
+        let state = ServerState { at_ms: now_ms(), error };
+        let _over = self.0.send(Keep::State(server.clone(), state));
+    }
+}
+
+impl KeeperThread {
+    /// Waits until everything is kept.
+    pub fn join(self) {
+        if self.0.join().is_err() {
+            tracing::error!("the registry thread has panicked");
+        }
+    }
+}
+
+fn run(mut database: Database, keeps: &Receiver<Keep>, snapshots: &watch::Sender<Snapshot>) {
+    let mut data_version = database.data_version().unwrap_or_default();
+    loop {
+        match keeps.recv_timeout(LOOK_EVERY) {
+            Ok(keep) => {
+                if let Err(error) = write(&mut database, keep, snapshots) {
+                    tracing::warn!(%error, "what a server offers could not be kept");
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        match database.data_version() {
+            Ok(version) if version != data_version => {
+                data_version = version;
+                look(&database, snapshots);
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "looking for changes of the registry"),
+        }
+    }
+}
+
+/// Reads the registry again when a decision was made; other writes, such as log
+/// rows, leave its version alone.
+fn look(database: &Database, snapshots: &watch::Sender<Snapshot>) {
+    let known = snapshots.borrow().registry.version;
+    match database.registry_version() {
+        Ok(version) if version == known => {}
+        Ok(_) => match Snapshot::read(database) {
+            Ok(snapshot) => drop(snapshots.send_replace(snapshot)),
+            Err(error) => tracing::warn!(%error, "reading the registry"),
+        },
+        Err(error) => tracing::warn!(%error, "looking at the registry"),
+    }
+}
+
+fn write(
+    database: &mut Database,
+    keep: Keep,
+    snapshots: &watch::Sender<Snapshot>,
+) -> Result<(), StorageError> {
+    match keep {
+        Keep::State(server, state) => database.note_state(&server, &state),
+        Keep::Manifest(server, manifest) => {
+            let is_same = snapshots
+                .borrow()
+                .manifests
+                .get(&server)
+                .is_some_and(|stored| stored.manifest == *manifest);
+            if is_same {
+                return Ok(());
+            }
+            let listed_ms = now_ms();
+            database.keep_manifest(&server, &manifest, listed_ms)?;
+            // Not news for anybody else, so nobody is woken.
+            snapshots.send_if_modified(|snapshot| {
+                let manifest = Arc::unwrap_or_clone(manifest);
+                snapshot.manifests.insert(server, StoredManifest { listed_ms, manifest });
+                false
+            });
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The answer of `coffer__search_tools`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::arguments::{Detail, SearchArguments};
+use crate::catalog::{SearchFilter, View};
+use crate::domain::ServerName;
+use crate::search::{Confidence, Hit};
+
+/// Characters of the answer's text; clients cut longer results, and cut JSON is useless.
+const BUDGET: usize = 24_000;
+
+/// Kept for what stands around the tools.
+const FRAME: usize = 2_000;
+
+/// Hits shown when nothing fits.
+const NEAR_MISSES: usize = 3;
+
+/// Characters of a description where the definition has to be shortened.
+const SHORT_DESCRIPTION: usize = 600;
+
+/// What a search needs to know beside the catalogue.
+#[derive(Debug)]
+pub(in crate::gateway) struct SearchContext {
+    /// `ready`, `cold`, `stale` or `unavailable`, by server.
+    pub(in crate::gateway) status: BTreeMap<ServerName, &'static str>,
+    /// Servers that are not reachable or still starting, a sentence each.
+    pub(in crate::gateway) notices: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    tools: [(); 0],
+    total_searched: usize,
+    ranker: &'a str,
+    confidence: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notices: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Definition<'a> {
+    #[serde(borrow)]
+    name: &'a RawValue,
+    #[serde(borrow)]
+    title: Option<&'a RawValue>,
+    #[serde(borrow)]
+    description: Option<&'a RawValue>,
+    #[serde(borrow)]
+    input_schema: Option<&'a RawValue>,
+    #[serde(borrow)]
+    output_schema: Option<&'a RawValue>,
+    #[serde(borrow)]
+    annotations: Option<&'a RawValue>,
+}
+
+/// Searches, and returns the raw `result` of the call and whether it is an error.
+pub(in crate::gateway) fn search_tools(
+    view: &View,
+    context: &SearchContext,
+    arguments: &Map<String, Value>,
+) -> (String, bool) {
+    match SearchArguments::read(arguments) {
+        Ok(arguments) => (result(&answer(view, context, arguments)), false),
+        Err(sentence) => (tool_error(&sentence, "bad-arguments"), true),
+    }
+}
+
+/// Searches a kept catalogue with no server running. The answer is the structured
+/// content as JSON text; an error is a sentence.
+pub fn search_kept(view: &View, arguments: &Map<String, Value>) -> Result<String, String> {
+    let context = SearchContext { status: BTreeMap::new(), notices: Vec::new() };
+    Ok(answer(view, &context, SearchArguments::read(arguments)?))
+}
+
+/// An in-band failure: a sentence for the model, and its class for programs.
+pub(in crate::gateway) fn tool_error(sentence: &str, class: &str) -> String {
+    json!({
+        "content": [{ "type": "text", "text": sentence }],
+        "isError": true,
+        "_meta": { "coffer/error": class }
+    })
+    .to_string()
+}
+
+fn result(structured: &str) -> String {
+    let text = Value::from(structured);
+    format!(
+        "{{\"content\":[{{\"type\":\"text\",\"text\":{text}}}],\"structuredContent\":{structured},\"isError\":false}}"
+    )
+}
+
+/// The structured answer as JSON text.
+fn answer(view: &View, context: &SearchContext, arguments: SearchArguments) -> String {
+    let query = arguments.query;
+    let filter = SearchFilter { servers: arguments.servers, tags: arguments.tags };
+    let search = view.search(&query, &filter, arguments.top_k);
+    let ranking = search.ranking;
+    let mut notices = context.notices.clone();
+    let shown = match ranking.confidence {
+        Confidence::None => {
+            notices.insert(0, no_fit(&query, ranking.has_words));
+            &ranking.hits[..ranking.hits.len().min(NEAR_MISSES)]
+        }
+        Confidence::High | Confidence::Low => &ranking.hits[..],
+    };
+    notices.extend(unknown_filters(view, &filter));
+    let mut room = BUDGET - FRAME;
+    let mut tools = Vec::new();
+    let mut shortened = 0;
+    for (position, hit) in shown.iter().enumerate() {
+        // What every later hit needs at least is kept back for it.
+        let reserve = (shown.len() - position - 1) * (SHORT_DESCRIPTION + 300);
+        let (tool, length, is_whole) =
+            tool(view, context, *hit, (arguments.detail, room.saturating_sub(reserve)));
+        shortened += usize::from(!is_whole);
+        room = room.saturating_sub(length);
+        tools.push(tool);
+    }
+    if shortened > 0 {
+        notices.push(format!(
+            "{shortened} of the tools are shown without their schemas to keep the answer short; \
+             search for one by its exact name with top_k 1 to get it whole"
+        ));
+    }
+    let tools = tools.join(",");
+    let rest = Answer {
+        tools: [],
+        total_searched: search.searched,
+        ranker: "bm25",
+        confidence: ranking.confidence.word(),
+        notices,
+    };
+    let rest = serde_json::to_string(&rest).unwrap_or_default();
+    rest.replacen("\"tools\":[]", &format!("\"tools\":[{tools}]"), 1)
+}
+
+fn no_fit(query: &str, has_words: bool) -> String {
+    let shown: String = query.chars().take(80).collect();
+    let shown = Value::from(shown);
+    if has_words {
+        format!(
+            "No tool here fits {shown}; the tools below are only the nearest misses. Try other words \
+             for what has to be done, or do without a tool."
+        )
+    } else {
+        format!("{shown} holds no word to search for. Say in words what has to be done.")
+    }
+}
+
+fn unknown_filters(view: &View, filter: &SearchFilter) -> Vec<String> {
+    let (servers, tags) = view.filterable();
+    let unknown = |given: &std::collections::BTreeSet<String>, known: Vec<&str>, noun: &str| {
+        let missing: Vec<&str> =
+            given.iter().map(String::as_str).filter(|name| !known.contains(name)).collect();
+        (!missing.is_empty()).then(|| {
+            format!("no {noun} is called {}; there are: {}", missing.join(", "), known.join(", "))
+        })
+    };
+    let servers = unknown(&filter.servers, servers, "server");
+    let tags = unknown(&filter.tags, tags, "tag");
+    servers.into_iter().chain(tags).collect()
+}
+
+/// One tool as JSON text, how long it will be in the text block, and whether
+/// nothing was left out of it.
+fn tool(
+    view: &View,
+    context: &SearchContext,
+    hit: Hit,
+    (detail, room): (Detail, usize),
+) -> (String, usize, bool) {
+    let (definition, server) = view.found(hit.document);
+    let status = context.status.get(server).copied().unwrap_or("cold");
+    // Rounded only here, after sorting.
+    let score = (f64::from(hit.score) * 10_000.0).round() / 10_000.0;
+    let Ok(definition) = serde_json::from_str::<Definition<'_>>(definition) else {
+        return (String::from("{}"), 2, false);
+    };
+    let tail = format!("\"score\":{score},\"status\":\"{status}\"}}");
+    let whole = whole(&definition, detail) + &tail;
+    let length = whole.chars().count();
+    if length <= room {
+        return (whole, length, true);
+    }
+    let description = definition.description.map(RawValue::get).unwrap_or("\"\"");
+    let description: String = serde_json::from_str(description).unwrap_or_default();
+    let mut short: String = description.chars().take(SHORT_DESCRIPTION).collect();
+    if short.len() < description.len() {
+        short.push('…');
+    }
+    let shortened = format!(
+        "{{\"name\":{},\"description\":{},\"shortened\":true,{tail}",
+        definition.name,
+        Value::from(short)
+    );
+    let length = shortened.chars().count();
+    (shortened, length, detail == Detail::Name)
+}
+
+fn whole(definition: &Definition<'_>, detail: Detail) -> String {
+    let schemas = [
+        ("inputSchema", definition.input_schema),
+        ("outputSchema", definition.output_schema),
+        ("annotations", definition.annotations),
+    ];
+    let schemas = schemas.into_iter().filter(|_| detail == Detail::Schema);
+    let mut text = format!("{{\"name\":{},", definition.name);
+    let members = [("title", definition.title), ("description", definition.description)];
+    for (member, value) in members.into_iter().chain(schemas) {
+        let missing = if member == "description" { Some("\"\"") } else { None };
+        if let Some(value) = value.map(RawValue::get).or(missing) {
+            text.extend(["\"", member, "\":", value, ","]);
+        }
+    }
+    text
+}

@@ -1,0 +1,89 @@
+//! The transport over standard input and output: one session, the process's own.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::gateway::Gateway;
+use super::session::{Outlet, Session};
+use crate::gateway::wire::{Line, LineReader, Outbox, code, error};
+use crate::sys::Pipe;
+
+/// Serves one client until its input ends or `stop`; answers under way are
+/// cancelled then.
+pub async fn serve_stdio(
+    gateway: &Arc<Gateway>,
+    session_id: &str,
+    tasks: &TaskTracker,
+    stop: &CancellationToken,
+) -> io::Result<()> {
+    let (stdout, pump) = Pipe::stdout()?;
+    let outbox = Outbox::new(stdout);
+    let draining = {
+        let outbox = outbox.clone();
+        tasks.spawn(async move { outbox.drain().await })
+    };
+    let mut lines = LineReader::new(Pipe::stdin()?, gateway.settings.largest_message);
+    let outlet: Arc<dyn Outlet> = outbox.clone();
+    let session = Session::new(session_id, outlet.clone());
+    gateway.join(&session);
+    let requests = TaskTracker::new();
+    loop {
+        outbox.room().await;
+        let line = match stop.run_until_cancelled(lines.next()).await {
+            None => break,
+            Some(Ok(Some(Line::Whole(line)))) => line,
+            Some(Ok(Some(Line::TooLong(_)))) => {
+                let limit = gateway.settings.largest_message >> 20;
+                let reason = format!("the message is larger than {limit} MiB");
+                outbox.send(error("null", code::INVALID_REQUEST, &reason));
+                continue;
+            }
+            Some(Ok(None) | Err(_)) => break,
+        };
+        if is_ordered(&line) {
+            // Handshake and notifications take effect in the order they were sent.
+            answer(gateway, &session, &outbox, &line).await;
+        } else {
+            let (gateway, session, outbox) = (gateway.clone(), session.clone(), outbox.clone());
+            requests.spawn(async move { answer(&gateway, &session, &outbox, &line).await });
+        }
+    }
+    // A client that closes its input may still read what it asked for a moment ago.
+    requests.close();
+    let _cut_short = tokio::time::timeout(FAREWELL, requests.wait()).await;
+    gateway.leave(&session).await;
+    requests.wait().await;
+    outbox.close();
+    let _nobody_reads = tokio::time::timeout(FAREWELL, draining).await;
+    drop((session, outlet, outbox));
+    if let Some(pump) = pump {
+        let _joined = tokio::task::spawn_blocking(move || pump.join()).await;
+    }
+    Ok(())
+}
+
+/// What requests and answers under way get when the input has ended.
+const FAREWELL: std::time::Duration = std::time::Duration::from_millis(500);
+
+async fn answer(
+    gateway: &Arc<Gateway>,
+    session: &Arc<Session>,
+    outbox: &Arc<Outbox>,
+    line: &Bytes,
+) {
+    let outlet: Arc<dyn Outlet> = outbox.clone();
+    if let Some(answer) = gateway.take(session, line, &outlet).await {
+        outbox.send(answer);
+    }
+}
+
+/// Whether a message takes effect before the next is read: the handshake and
+/// notifications. A request may take long, and holds up nothing.
+fn is_ordered(line: &[u8]) -> bool {
+    let has = |text: &str| memchr::memmem::find(line, text.as_bytes()).is_some();
+    has("\"initialize\"") || has("\"notifications/")
+}

@@ -1,0 +1,184 @@
+//! All upstream servers: started together, stopped together.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::connection::Connection;
+use super::environment::Environment;
+use super::error::RequestError;
+use super::supervise::{Opened, open, supervise};
+use super::upstream::Upstream;
+use crate::domain::{Manifest, Server, ServerName};
+use crate::gateway::settings::GatewaySettings;
+use crate::sys::Guard;
+
+/// Called with what a server offers.
+pub type OnManifest = Arc<dyn Fn(&ServerName, Manifest) + Send + Sync>;
+
+/// Called with how an attempt to reach a server ended: an error, or success.
+pub type OnState = Arc<dyn Fn(&ServerName, Option<String>) + Send + Sync>;
+
+/// What every server of a fleet shares.
+#[derive(Clone)]
+pub struct FleetParts {
+    /// Limits.
+    pub settings: GatewaySettings,
+    /// The gateway's own environment.
+    pub environment: Environment,
+    /// Ends children when the gateway is killed.
+    pub guard: Option<Arc<Guard>>,
+    /// Everything that runs.
+    pub tasks: TaskTracker,
+    /// Turns for starting.
+    pub starts: Arc<Semaphore>,
+    /// Hears what servers offer.
+    pub on_manifest: OnManifest,
+    /// Hears how attempts ended.
+    pub on_state: OnState,
+}
+
+impl fmt::Debug for FleetParts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("FleetParts").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// All servers by name.
+#[derive(Debug)]
+pub struct Fleet {
+    parts: FleetParts,
+    running: Mutex<BTreeMap<ServerName, Running>>,
+    /// Connections of single sessions, for servers that give each client its own.
+    private: tokio::sync::Mutex<HashMap<(Arc<str>, ServerName), Opened>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    upstream: Arc<Upstream>,
+    stop: CancellationToken,
+}
+
+impl Fleet {
+    /// A fleet without servers.
+    pub fn new(parts: FleetParts) -> Arc<Self> {
+        let (running, private) = (Mutex::default(), tokio::sync::Mutex::default());
+        Arc::new(Self { parts, running, private })
+    }
+
+    /// Starts what is new, stops what is gone, restarts what has changed, and
+    /// leaves the rest alone. Servers that are switched off count as gone.
+    pub fn set_servers(&self, servers: &[Arc<Server>]) {
+        let wanted: BTreeMap<&ServerName, &Arc<Server>> = servers
+            .iter()
+            .filter(|server| server.is_enabled)
+            .map(|server| (&server.name, server))
+            .collect();
+        let mut running = self.lock();
+        running.retain(|name, current| {
+            let stays = wanted.get(name).is_some_and(|server| {
+                let now = &current.upstream.server;
+                now.transport == server.transport
+                    && now.start_timeout == server.start_timeout
+                    && now.is_per_client == server.is_per_client
+            });
+            if !stays {
+                current.stop.cancel();
+            }
+            stays
+        });
+        for (name, server) in wanted {
+            running.entry(name.clone()).or_insert_with(|| self.start(server.clone()));
+        }
+    }
+
+    fn start(&self, server: Arc<Server>) -> Running {
+        let upstream = Upstream::new(server);
+        let stop = CancellationToken::new();
+        self.parts.tasks.spawn(supervise(upstream.clone(), self.parts.clone(), stop.clone()));
+        Running { upstream, stop }
+    }
+
+    /// A running server.
+    pub fn get(&self, name: &ServerName) -> Option<Arc<Upstream>> {
+        self.lock().get(name).map(|running| running.upstream.clone())
+    }
+
+    /// All running servers, in name order.
+    pub fn all(&self) -> Vec<Arc<Upstream>> {
+        self.lock().values().map(|running| running.upstream.clone()).collect()
+    }
+
+    /// The connection for a call of `session` to `name`.
+    pub(in crate::gateway) async fn connection(
+        &self,
+        name: &ServerName,
+        session: &Arc<str>,
+    ) -> Result<Arc<Connection>, RequestError> {
+        let stopped = || RequestError::Unreachable(super::error::StartError::Stopping);
+        let upstream = self.get(name).ok_or_else(stopped)?;
+        let limit = upstream.server.start_timeout.unwrap_or(self.parts.settings.start_timeout);
+        if upstream.server.is_per_client {
+            return self.private_connection(&upstream.server, session).await;
+        }
+        upstream.connection(limit).await
+    }
+
+    /// The session's own connection, opened at first use. Opening holds the
+    /// table, so that two first calls share one process.
+    async fn private_connection(
+        &self,
+        server: &Server,
+        session: &Arc<str>,
+    ) -> Result<Arc<Connection>, RequestError> {
+        let mut private = self.private.lock().await;
+        let key = (session.clone(), server.name.clone());
+        if let Some(opened) = private.get_mut(&key) {
+            // An event queue that has ended means a connection that has ended.
+            let is_over = std::iter::from_fn(|| opened.events.try_recv().ok())
+                .any(|event| event == super::connection::Event::Closed);
+            if !is_over {
+                return Ok(opened.connection.clone());
+            }
+            if let Some(opened) = private.remove(&key) {
+                self.parts.tasks.spawn(opened.close());
+            }
+        }
+        let opened =
+            open(server, &self.parts, |_| {}).await.map_err(RequestError::Unreachable)?;
+        let connection = opened.connection.clone();
+        private.insert(key, opened);
+        Ok(connection)
+    }
+
+    /// Ends the connections that belong to one session.
+    pub async fn end_session(&self, session: &Arc<str>) {
+        let mut private = self.private.lock().await;
+        let over: Vec<_> =
+            private.keys().filter(|(owner, _)| owner == session).cloned().collect();
+        for key in over {
+            if let Some(opened) = private.remove(&key) {
+                self.parts.tasks.spawn(opened.close());
+            }
+        }
+    }
+
+    /// Stops all servers; their tasks end soon after.
+    pub async fn stop(&self) {
+        for running in self.lock().values() {
+            running.stop.cancel();
+        }
+        let private = std::mem::take(&mut *self.private.lock().await);
+        for (_, opened) in private {
+            self.parts.tasks.spawn(opened.close());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ServerName, Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

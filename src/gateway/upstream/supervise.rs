@@ -1,0 +1,180 @@
+//! Keeps one server connected and its lists fresh, until it is stopped.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::backoff::{PROVEN_AFTER, pause_after};
+use super::connection::{Connection, Event, Link, Sizes};
+use super::error::StartError;
+use super::fleet::FleetParts;
+use super::http::HttpLink;
+use super::listing::list_all;
+use super::process::{Launch, Process};
+use super::ring::Ring;
+use super::upstream::{Phase, Upstream};
+use crate::domain::{Server, Transport};
+
+/// A connection with what is needed to end it.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) connection: Arc<Connection>,
+    pub(super) process: Option<Process>,
+    pub(super) events: UnboundedReceiver<Event>,
+}
+
+impl Opened {
+    pub(super) async fn close(self) {
+        self.connection.say_goodbye().await;
+        self.connection.close();
+        if let Some(process) = self.process {
+            process.stop().await;
+        }
+    }
+}
+
+/// Starts or reaches `server` and shakes hands. On failure nothing is left behind.
+pub(super) async fn open(
+    server: &Server,
+    parts: &FleetParts,
+    keep_ring: impl FnOnce(Arc<Ring>),
+) -> Result<Opened, StartError> {
+    let environment = parts.environment.clone();
+    let transport = server.transport.expanded(&|name| environment.get(name))?;
+    let ring = Arc::new(Ring::new(transport.masker()));
+    keep_ring(ring.clone());
+    let sizes = Sizes {
+        largest_message: parts.settings.largest_message,
+        start_timeout: server.start_timeout.unwrap_or(parts.settings.start_timeout),
+    };
+    let (sender, events) = unbounded_channel();
+    let (process, connection) = match transport {
+        Transport::Stdio(transport) => {
+            let launch = Launch {
+                server: server.name.clone(),
+                transport,
+                environment,
+                guard: parts.guard.clone(),
+                sizes,
+                tasks: parts.tasks.clone(),
+            };
+            let (process, connection) = launch.start(&ring, sender)?;
+            (Some(process), connection)
+        }
+        Transport::Http(transport) => {
+            let link = Link::Http(HttpLink::new(&transport, parts.tasks.clone())?);
+            (None, Connection::new(server.name.clone(), link, ring, sizes, sender))
+        }
+    };
+    let opened = Opened { connection, process, events };
+    let greeted = timeout(sizes.start_timeout, opened.connection.greet()).await;
+    let greeted = greeted.unwrap_or_else(|_| {
+        Err(StartError::Silent { limit: sizes.start_timeout, hint: "" })
+    });
+    match greeted {
+        Ok(()) => Ok(opened),
+        Err(error) => {
+            opened.close().await;
+            Err(error)
+        }
+    }
+}
+
+/// Runs one server until `stop`.
+pub(super) async fn supervise(upstream: Arc<Upstream>, parts: FleetParts, stop: CancellationToken) {
+    let mut failures = 0;
+    while !stop.is_cancelled() {
+        upstream.set(Phase::Starting, None, None);
+        let attempt = async {
+            let _turn = parts.starts.acquire().await;
+            open(&upstream.server, &parts, |ring| upstream.keep_ring(ring)).await
+        };
+        let error = match stop.run_until_cancelled(attempt).await {
+            None => break,
+            Some(Ok(opened)) => {
+                let begin = Instant::now();
+                serve(&upstream, &parts, opened, &stop).await;
+                if begin.elapsed() > PROVEN_AFTER {
+                    failures = 0;
+                }
+                StartError::Ended
+            }
+            Some(Err(error)) => error,
+        };
+        if stop.is_cancelled() {
+            break;
+        }
+        failures += 1;
+        tracing::warn!(server.name = %upstream.server.name, %error, failures, "server is not reachable");
+        (parts.on_state)(&upstream.server.name, Some(error.to_string()));
+        upstream.set(Phase::Waiting { error, failures }, None, None);
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = sleep(pause_after(failures)) => {}
+            () = upstream.wanted.notified() => {}
+            () = upstream.relist.notified() => {}
+        }
+    }
+    upstream.set(Phase::Stopped, None, None);
+}
+
+/// Serves one connection until it ends or `stop`, keeping the lists fresh.
+async fn serve(upstream: &Upstream, parts: &FleetParts, mut opened: Opened, stop: &CancellationToken) {
+    let connection = opened.connection.clone();
+    let pid = opened.process.as_ref().map(Process::id);
+    let ready = |is_listed| upstream.set(Phase::Ready { is_listed }, Some(connection.clone()), pid);
+    ready(false);
+    let name = &upstream.server.name;
+    let working = async {
+        let mut relist_at = Some(Instant::now());
+        loop {
+            let due = async {
+                match relist_at {
+                    Some(at) => sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                event = opened.events.recv() => match event {
+                    None | Some(Event::Closed) => return,
+                    Some(Event::Changed(_) | Event::Renewed) => {
+                        relist_at = Some(Instant::now() + parts.settings.debounce);
+                    }
+                },
+                () = upstream.relist.notified() => relist_at = Some(Instant::now()),
+                () = due => {
+                    relist_at = None;
+                    match list_all(&connection, parts.settings.list_timeout).await {
+                        Ok(manifest) => {
+                            (parts.on_manifest)(name, manifest);
+                            (parts.on_state)(name, None);
+                            ready(true);
+                        }
+                        Err(error) => {
+                            let error = error.to_string();
+                            tracing::warn!(server.name = %name, %error, "listing failed; the last known tools stay");
+                            (parts.on_state)(name, Some(format!("its list of tools: it {error}")));
+                            relist_at = Some(Instant::now() + Duration::from_secs(30));
+                        }
+                    }
+                }
+            }
+        }
+    };
+    let listening = async {
+        if let Link::Http(link) = connection.link() {
+            link.listen(&connection).await;
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = working => {}
+        () = listening => {}
+        () = stop.cancelled() => {}
+    }
+    upstream.set(Phase::Starting, None, None);
+    opened.close().await;
+}

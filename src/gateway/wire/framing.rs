@@ -1,0 +1,140 @@
+//! Lines from a byte stream, however it is cut into pieces.
+
+use std::io;
+
+use bytes::{Bytes, BytesMut};
+
+use crate::sys::Pipe;
+
+/// Room asked for before each read: what a pipe holds at most.
+const READ_SIZE: usize = 64 * 1024;
+
+/// A longer line gives its buffer back after use.
+const LARGE_LINE: usize = 1 << 20;
+
+/// How much of an oversize line is kept, so that its id can be read.
+const HEAD_SIZE: usize = 4096;
+
+/// One line, without its line feed.
+#[derive(Debug)]
+pub(in crate::gateway) enum Line {
+    Whole(Bytes),
+    /// The line passed the limit: its beginning; the rest is thrown away.
+    TooLong(Bytes),
+}
+
+/// Cuts a stream into lines.
+#[derive(Debug)]
+pub(in crate::gateway) struct LineReader {
+    pipe: Pipe,
+    buffer: BytesMut,
+    /// Bytes of `buffer` that hold no line feed.
+    scanned: usize,
+    limit: usize,
+    is_skipping: bool,
+}
+
+impl LineReader {
+    pub(in crate::gateway) fn new(pipe: Pipe, limit: usize) -> Self {
+        Self { pipe, buffer: BytesMut::new(), scanned: 0, limit, is_skipping: false }
+    }
+
+    /// The next line that is not blank; nothing at the end of the stream, where
+    /// a last line without line feed counts too.
+    pub(in crate::gateway) async fn next(&mut self) -> io::Result<Option<Line>> {
+        loop {
+            if let Some(line) = self.take_line() {
+                return Ok(Some(line));
+            }
+            self.buffer.reserve(READ_SIZE);
+            if self.pipe.read(&mut self.buffer).await? == 0 {
+                let rest = std::mem::take(&mut self.buffer).freeze();
+                self.scanned = 0;
+                let is_line = !self.is_skipping && !is_blank(&rest);
+                return Ok(is_line.then_some(Line::Whole(rest)));
+            }
+        }
+    }
+
+    fn take_line(&mut self) -> Option<Line> {
+        loop {
+            let Some(at) = memchr::memchr(b'\n', &self.buffer[self.scanned..]) else {
+                self.scanned = self.buffer.len();
+                return self.too_long();
+            };
+            let mut line = self.buffer.split_to(self.scanned + at + 1);
+            self.scanned = 0;
+            line.truncate(line.len() - 1);
+            if line.len() > LARGE_LINE {
+                self.buffer = BytesMut::from(&self.buffer[..]);
+            }
+            if std::mem::take(&mut self.is_skipping) || is_blank(&line) {
+                continue;
+            }
+            if line.len() > self.limit {
+                line.truncate(HEAD_SIZE);
+                return Some(Line::TooLong(Bytes::copy_from_slice(&line)));
+            }
+            return Some(Line::Whole(line.freeze()));
+        }
+    }
+
+    fn too_long(&mut self) -> Option<Line> {
+        if self.buffer.len() <= self.limit {
+            return None;
+        }
+        let head = Bytes::copy_from_slice(&self.buffer[..HEAD_SIZE.min(self.buffer.len())]);
+        let was_skipping = std::mem::replace(&mut self.is_skipping, true);
+        self.buffer = BytesMut::new();
+        self.scanned = 0;
+        (!was_skipping).then_some(Line::TooLong(head))
+    }
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(u8::is_ascii_whitespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, LineReader, Pipe};
+    use std::io::Write;
+
+    /// Writes `text` in pieces of `size` and checks which lines come out.
+    async fn check(text: &[u8], size: usize, limit: usize, expected: &[&str]) {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let bytes = text.to_vec();
+        let thread = std::thread::spawn(move || {
+            for piece in bytes.chunks(size) {
+                writer.write_all(piece).unwrap();
+            }
+        });
+        let mut lines = LineReader::new(Pipe::reading(reader.into()).unwrap(), limit);
+        let mut seen = Vec::new();
+        while let Some(line) = lines.next().await.unwrap() {
+            seen.push(match line {
+                Line::Whole(line) => String::from_utf8_lossy(&line).into_owned(),
+                Line::TooLong(head) => format!("too long: {}", String::from_utf8_lossy(&head[..3])),
+            });
+        }
+        thread.join().unwrap();
+        assert_eq!(seen, expected, "pieces of {size}");
+    }
+
+    #[tokio::test]
+    async fn lines_come_out_whole_however_the_stream_is_cut() {
+        for size in [1, 2, 7, 4096] {
+            let text = "{\"é\":1}\r\n\n  \nsecond\nlast without feed";
+            let expected = ["{\"é\":1}\r", "second", "last without feed"];
+            check(text.as_bytes(), size, 100, &expected).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn an_oversize_line_is_reported_once_and_the_next_is_read() {
+        let text = format!("short\nxyz{}\nnext\n", "-".repeat(5_000));
+        for size in [10, 100_000] {
+            check(text.as_bytes(), size, 1_000, &["short", "too long: xyz", "next"]).await;
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! From a query to a ranking. Pure CPU: no I/O, no async, no clock.
+//!
+//! - `options`: weights and thresholds, with where they come from
+//! - `tokenize`: text to tokens
+//! - `document`: a tool definition to fields
+//! - `lexical`: the inverted index and its BM25F scores
+//! - `exact`: names that a query types out
+//! - `index`: the immutable whole, and the ranking of a query
+
+mod document;
+mod exact;
+mod index;
+mod lexical;
+mod lexicon;
+mod options;
+mod tokenize;
+#[cfg(test)]
+mod tests;
+
+pub use document::{Document, Field};
+pub use index::{Confidence, Hit, Index, Ranking};
+pub use options::Options;
+pub use tokenize::{normalize, words};

@@ -1,0 +1,16 @@
+//! The database file `coffer.db`. Synchronous; SQL lives here only.
+//!
+//! - `open`: opens, checks and migrates the file
+//! - `registry`: servers and switches
+//! - `manifests`: what servers offered when last listed
+//! - `calls`: the invocation log
+
+mod calls;
+mod manifests;
+mod open;
+mod registry;
+
+pub use calls::{CallFilter, LoggedCall};
+pub use manifests::StoredManifest;
+pub use open::{Database, JournalMode, OpenDatabaseError, StorageError};
+pub use registry::{Registry, ServerState};

@@ -1,0 +1,16 @@
+//! The few calls to the operating system that the standard library lacks.
+//!
+//! - `files`: private files and folders, atomic writes, network file systems
+//! - `clock`: the wall clock
+//! - `guard`: the process that ends children when the gateway is killed
+//! - `pipe`: standard input and output without blocking
+
+mod clock;
+mod files;
+mod guard;
+mod pipe;
+
+pub use clock::now_ms;
+pub use files::{create_private_file, create_private_folder, is_on_network, write_private_file};
+pub use guard::{Guard, end_group, is_group_alive, run_guard};
+pub use pipe::Pipe;
