@@ -3,29 +3,29 @@
 //! The modules stand in the order of their layers: each uses only those above
 //! it in this list. `tests/it/architecture.rs` keeps the order.
 
+/// Wiring: from a `Config` to running parts.
+pub mod app;
+/// Keeps servers, their tools and the index in step; swaps in a new view whole.
+pub mod catalog;
+/// One file a command, printing, exit codes.
+pub mod cli;
+/// Defaults, file, environment and flags joined into one checked `Config`.
+pub mod config;
 /// The words of the project as types: names, tools, servers, raw JSON.
 pub mod domain;
-/// The few calls to the operating system that the standard library lacks.
-pub mod sys;
+/// Recall, MRR and nDCG over labelled queries.
+pub mod evaluation;
+/// The embedded example server, a real MCP server over a private folder.
+pub mod example_server;
+/// MCP both ways: upstream connections and the server that clients see.
+pub mod gateway;
+/// The HTTP front: routes, checks, status codes.
+pub mod http;
 /// Tokens, the BM25 index, confidence; an immutable snapshot of them.
 pub mod search;
 /// The database file: open, migrate, one file a table.
 pub mod storage;
-/// Keeps servers, their tools and the index in step; swaps in a new view whole.
-pub mod catalog;
-/// MCP both ways: upstream connections and the server that clients see.
-pub mod gateway;
-/// Recall, MRR and nDCG over labelled queries.
-pub mod evaluation;
-/// The HTTP front: routes, checks, status codes.
-pub mod http;
-/// Defaults, file, environment and flags joined into one checked `Config`.
-pub mod config;
-/// The embedded example server, a real MCP server over a private folder.
-pub mod example_server;
-/// Wiring: from a `Config` to running parts.
-pub mod app;
-/// One file a command, printing, exit codes.
-pub mod cli;
+/// The few calls to the operating system that the standard library lacks.
+pub mod sys;
 /// Logging set-up.
 pub mod telemetry;

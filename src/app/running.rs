@@ -105,8 +105,7 @@ impl Running {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let catalog = Catalog::new(definitions, Options::tuned());
         let fleet = Fleet::new(parts(&start, &catalog, keeper, tasks.clone()));
-        let gateway =
-            Gateway::new(catalog.clone(), fleet.clone(), log, config.gateway.clone());
+        let gateway = Gateway::new(catalog.clone(), fleet.clone(), log, config.gateway.clone());
         let apply = Apply { gateway: gateway.clone(), ad_hoc: start.ad_hoc, only: start.only };
         let unlisted = apply.now(&snapshots.borrow());
         catalog.rebuild();

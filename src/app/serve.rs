@@ -74,8 +74,10 @@ fn token(folders: &Folders) -> Result<String, AppError> {
     {
         return Ok(text.trim().to_owned());
     }
-    let failed =
-        |source| AppError::System { what: format!("writing the token `{}`", path.display()), source };
+    let failed = |source| AppError::System {
+        what: format!("writing the token `{}`", path.display()),
+        source,
+    };
     let token = new_secret().map_err(|error| failed(std::io::Error::other(error.to_string())))?;
     write_private_file(&path, token.as_bytes()).map_err(failed)?;
     Ok(token)

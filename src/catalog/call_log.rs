@@ -85,7 +85,9 @@ impl CallLogWriter {
     /// Waits until every noted call is written.
     pub fn join(self) {
         if self.0.join().is_err() {
-            tracing::error!("the thread of the invocation log has panicked; its last rows are lost");
+            tracing::error!(
+                "the thread of the invocation log has panicked; its last rows are lost"
+            );
         }
     }
 }
@@ -124,9 +126,10 @@ impl Writer {
     /// and meanwhile rows wait in the queue; at the end of the program once.
     fn append(&mut self, batch: &[CallRecord], is_over: bool) {
         loop {
-            match self.database().and_then(|database| {
-                database.append_calls(batch).map_err(Retry::after)
-            }) {
+            match self
+                .database()
+                .and_then(|database| database.append_calls(batch).map_err(Retry::after))
+            {
                 Ok(()) => return,
                 Err(Retry::Later) if !is_over => {}
                 Err(Retry::Later | Retry::Never) => {

@@ -148,8 +148,7 @@ impl Catalog {
             changes.views += 1;
             changes.tools += differs(EntryKind::Tool);
             changes.prompts += differs(EntryKind::Prompt);
-            changes.resources +=
-                differs(EntryKind::Resource).max(differs(EntryKind::Template));
+            changes.resources += differs(EntryKind::Resource).max(differs(EntryKind::Template));
         });
     }
 
@@ -210,13 +209,15 @@ mod tests {
             tags: Vec::new(),
             start_timeout: None,
         };
-        let switches = off.iter().map(|tool| ((*tool).to_owned(), false)).collect::<HashMap<_, _>>();
+        let switches =
+            off.iter().map(|tool| ((*tool).to_owned(), false)).collect::<HashMap<_, _>>();
         KnownServer { server: server.into(), manifest: manifest(tools), switches: switches.into() }
     }
 
     #[test]
     fn own_tools_come_first_then_servers_and_tools_in_name_order() {
-        let catalog = Catalog::new(|_| vec![r#"{"name":"coffer__x"}"#.to_owned()], Options::tuned());
+        let catalog =
+            Catalog::new(|_| vec![r#"{"name":"coffer__x"}"#.to_owned()], Options::tuned());
         catalog.set_servers([known("b", &["z", "a"], &[]), known("a", &["m"], &[])]);
         catalog.rebuild();
         let list = catalog.view().list(EntryKind::Tool).clone();

@@ -53,7 +53,11 @@ pub struct Search {
 
 impl View {
     /// Builds the view of `servers`, with Coffer's own tool definitions first.
-    pub(super) fn build(own_tools: Vec<String>, servers: &[KnownServer], options: &Options) -> Self {
+    pub(super) fn build(
+        own_tools: Vec<String>,
+        servers: &[KnownServer],
+        options: &Options,
+    ) -> Self {
         let mut draft = Draft { tools: own_tools, ..Draft::default() };
         for known in servers {
             draft.add(known);
@@ -112,8 +116,11 @@ impl View {
             (filter.servers.is_empty() || filter.servers.contains(server.as_str()))
                 && (filter.tags.is_empty() || tags.iter().any(|tag| filter.tags.contains(tag)))
         };
-        let searched =
-            if is_open { self.indexed.len() } else { (0..self.indexed.len()).filter(|&at| passes(at)).count() };
+        let searched = if is_open {
+            self.indexed.len()
+        } else {
+            (0..self.indexed.len()).filter(|&at| passes(at)).count()
+        };
         let ranking = self.index.rank(query, depth, &|position| is_open || passes(position));
         Search { ranking, searched }
     }
@@ -186,8 +193,7 @@ impl Draft {
         tools.sort_by(|a, b| a.1.cmp(&b.1));
         for (entry, name) in tools {
             let is_enabled = is_on && known.is_tool_enabled(&entry.key);
-            let route =
-                Route { server: server.clone(), original: entry.key.clone(), is_enabled };
+            let route = Route { server: server.clone(), original: entry.key.clone(), is_enabled };
             self.tool_routes.insert(name.clone(), route);
             let is_listed = match &entry.listability {
                 Listability::Listed => true,

@@ -67,12 +67,15 @@ fn server(arguments: AddArguments) -> Result<Server, CliError> {
         is_enabled: true,
         is_per_client: arguments.per_client,
         tags,
-        start_timeout: arguments.start_timeout.map(|seconds| Duration::from_secs(u64::from(seconds))),
+        start_timeout: arguments
+            .start_timeout
+            .map(|seconds| Duration::from_secs(u64::from(seconds))),
     })
 }
 
 fn http(url: String, headers: &[String]) -> Result<HttpTransport, CliError> {
-    let is_http = url.starts_with("http://") || url.starts_with("https://") || url.starts_with("${");
+    let is_http =
+        url.starts_with("http://") || url.starts_with("https://") || url.starts_with("${");
     if !is_http {
         let message = "the URL must begin with http:// or https://";
         return Err(CliError::new(Kind::Invalid, message));

@@ -29,8 +29,10 @@ pub(super) fn run(context: &Context, arguments: &CallArguments) -> Result<(), Cl
         .ok()
         .filter(|raw| raw.get().starts_with('{'))
         .ok_or_else(|| {
-            CliError::new(Kind::Invalid, "the arguments are no JSON object")
-                .hint(format!("for example: coffer call {} '{{\"key\": \"value\"}}'", arguments.name))
+            CliError::new(Kind::Invalid, "the arguments are no JSON object").hint(format!(
+                "for example: coffer call {} '{{\"key\": \"value\"}}'",
+                arguments.name
+            ))
         })?;
     let config = context.config()?;
     let ad_hoc = servers_of(arguments.config.as_deref())?;

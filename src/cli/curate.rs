@@ -57,7 +57,8 @@ pub(super) fn tag(
     let name = test::registered(context, name)?;
     let mut database = context.database()?;
     let registry = database.registry()?;
-    let mut tags = registry.servers.get(&name).map(|(server, _)| server.tags.clone()).unwrap_or_default();
+    let mut tags =
+        registry.servers.get(&name).map(|(server, _)| server.tags.clone()).unwrap_or_default();
     tags.extend(add.iter().cloned());
     tags.retain(|tag| !remove.contains(tag) && !tag.trim().is_empty());
     tags.sort_unstable();

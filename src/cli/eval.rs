@@ -53,8 +53,10 @@ fn own_data() -> Result<PathBuf, CliError> {
 }
 
 fn print(report: &EvaluationReport) {
-    let header =
-        ["SET", "RANKER", "TOOLS", "QUERIES", "OVERLAP", "R@1", "R@5", "MRR", "NDCG", "NONE", "MS P95"];
+    let header = [
+        "SET", "RANKER", "TOOLS", "QUERIES", "OVERLAP", "R@1", "R@5", "MRR", "NDCG", "NONE",
+        "MS P95",
+    ];
     let mut rows: Vec<Vec<String>> = report.sets.iter().flat_map(rows_of).collect();
     for (ranker, mean) in &report.mean {
         let mut row = vec!["mean".to_owned(), (*ranker).to_owned()];
@@ -78,7 +80,8 @@ fn rows_of(set: &SetReport) -> Vec<Vec<String>> {
             percent(set.word_overlap),
         ];
         row.extend(
-            [metrics.recall_1, metrics.recall_5, metrics.mrr_10, metrics.ndcg_10, none].map(percent),
+            [metrics.recall_1, metrics.recall_5, metrics.mrr_10, metrics.ndcg_10, none]
+                .map(percent),
         );
         row.push(format!("{:.2}", figures.query_ms_p95));
         row
@@ -123,7 +126,10 @@ fn compare_with(path: &Path, report: &EvaluationReport) -> Result<(), CliError> 
     let lines: Vec<String> = drops
         .iter()
         .map(|drop| {
-            format!("{} on {}: {:.4} recorded, {:.4} now", drop.ranker, drop.set, drop.before, drop.now)
+            format!(
+                "{} on {}: {:.4} recorded, {:.4} now",
+                drop.ranker, drop.set, drop.before, drop.now
+            )
         })
         .collect();
     Err(CliError::new(Kind::Unexpected, format!("nDCG@10 has dropped: {}", lines.join("; ")))

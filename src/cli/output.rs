@@ -45,9 +45,11 @@ pub(super) fn table(header: &[&str], rows: &[Vec<String>]) {
             .iter()
             .zip(&widths)
             .enumerate()
-            .map(|(at, (cell, width))| {
-                if at + 1 == columns { (*cell).to_owned() } else { format!("{cell:<width$}") }
-            })
+            .map(
+                |(at, (cell, width))| {
+                    if at + 1 == columns { (*cell).to_owned() } else { format!("{cell:<width$}") }
+                },
+            )
             .collect();
         line(padded.join("  ").trim_end());
     };

@@ -18,8 +18,8 @@ pub(super) fn run(context: &Context, arguments: SearchArguments) -> Result<(), C
     given.insert("top_k".to_owned(), Value::from(arguments.top_k));
     given.insert("servers".to_owned(), json!(arguments.server));
     given.insert("tags".to_owned(), json!(arguments.tag));
-    let answer = search_kept(&view, &given)
-        .map_err(|sentence| CliError::new(Kind::Invalid, sentence))?;
+    let answer =
+        search_kept(&view, &given).map_err(|sentence| CliError::new(Kind::Invalid, sentence))?;
     if arguments.json {
         output::raw(&answer);
         return Ok(());

@@ -10,11 +10,11 @@ use crate::app::{Listening, Start, serve_http};
 use crate::config::Layer;
 
 pub(super) fn run(context: &Context, arguments: ServeArguments) -> Result<(), CliError> {
-    let flags =
-        Layer { bind: arguments.bind, port: arguments.port, ..Layer::default() };
+    let flags = Layer { bind: arguments.bind, port: arguments.port, ..Layer::default() };
     let config = context.config_with(flags)?;
     if arguments.no_token && !config.bind.is_loopback() {
-        let message = format!("`--no-token` is for loopback addresses, and {} is none", config.bind);
+        let message =
+            format!("`--no-token` is for loopback addresses, and {} is none", config.bind);
         return Err(CliError::new(Kind::Refused, message)
             .hint("leave `--no-token` away, or bind to 127.0.0.1"));
     }

@@ -112,7 +112,11 @@ fn print(shown: &Shown) -> Result<(), CliError> {
     }
     if let Some(running) = &shown.running {
         let text = |member: &str| running[member].to_string();
-        output::line(&format!("  running  {}, pid {}", text("phase").trim_matches('"'), text("pid")));
+        output::line(&format!(
+            "  running  {}, pid {}",
+            text("phase").trim_matches('"'),
+            text("pid")
+        ));
         for line in running["output"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             output::line(&format!("    | {line}"));
         }

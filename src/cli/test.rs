@@ -36,7 +36,9 @@ pub(super) fn run(context: &Context, name: &str, json: bool) -> Result<(), CliEr
         print_output(&report);
     }
     match report.error {
-        Some(error) => Err(CliError::new(Kind::Unavailable, format!("server `{name}`: it {error}"))),
+        Some(error) => {
+            Err(CliError::new(Kind::Unavailable, format!("server `{name}`: it {error}")))
+        }
         None => Ok(()),
     }
 }

@@ -11,7 +11,9 @@ pub struct Variables(BTreeMap<String, String>);
 pub fn own_environment() -> Variables {
     let pairs = std::env::vars_os();
     Variables(
-        pairs.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect(),
+        pairs
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect(),
     )
 }
 

@@ -70,7 +70,8 @@ impl Layer {
             let message = error.message();
             let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
             let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
+            let unknown =
+                message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
             match unknown {
                 Some(name) => format!("{place}{}", unknown_setting(name)),
                 None => format!("{place}{message}"),

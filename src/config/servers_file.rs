@@ -84,7 +84,9 @@ impl ServersFile {
         let mut read = Self::default();
         for ((written, entry), name) in entries.iter().zip(slugs(&names)) {
             let Some(name) = name else {
-                read.refused.push(format!("server `{written}`: the name is reserved for Coffer's own tools; rename it"));
+                read.refused.push(format!(
+                    "server `{written}`: the name is reserved for Coffer's own tools; rename it"
+                ));
                 continue;
             };
             match transport(entry) {
@@ -130,9 +132,10 @@ fn transport(entry: &Value) -> Result<(Transport, Entry), String> {
             let stdio = StdioTransport { command, args, env, cwd, inherit_env: false };
             Ok((Transport::Stdio(stdio), entry))
         }
-        (None, Some(_)) if entry.kind.as_deref() == Some("sse") => {
-            Err("the older HTTP+SSE transport is not supported; use the server's Streamable HTTP URL".to_owned())
-        }
+        (None, Some(_)) if entry.kind.as_deref() == Some("sse") => Err(
+            "the older HTTP+SSE transport is not supported; use the server's Streamable HTTP URL"
+                .to_owned(),
+        ),
         (None, Some(url)) => {
             let headers = std::mem::take(&mut entry.headers);
             Ok((Transport::Http(HttpTransport { url, headers }), entry))
@@ -161,7 +164,9 @@ mod tests {
         assert_eq!(names, ["my-server", "good"]);
         assert_eq!(file.servers[0].display_name.as_deref(), Some("My Server"));
         assert_eq!(file.refused.len(), 5, "{:?}", file.refused);
-        assert!(file.refused.iter().any(|line| line.contains("COFFER") && line.contains("reserved")));
+        assert!(
+            file.refused.iter().any(|line| line.contains("COFFER") && line.contains("reserved"))
+        );
     }
 
     #[test]

@@ -118,9 +118,7 @@ impl Config {
             origin: Origin::Default,
             reason: "a setting has no default".to_owned(),
         };
-        joined
-            .and_then(|layer| resolve(&layer, folders, settings))
-            .ok_or_else(missing)
+        joined.and_then(|layer| resolve(&layer, folders, settings)).ok_or_else(missing)
     }
 }
 

@@ -7,7 +7,9 @@ pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// A reference without a value.
 #[derive(Clone, Debug, Error, Eq, PartialEq)]
-#[error("{field} refers to `${{{variable}}}`, which is not set; set it or write `${{{variable}:-default}}`")]
+#[error(
+    "{field} refers to `${{{variable}}}`, which is not set; set it or write `${{{variable}:-default}}`"
+)]
 pub struct ExpandError {
     /// The setting that holds the reference, e.g. ``env `KEY` ``.
     pub field: String,

@@ -293,7 +293,9 @@ mod tests {
 
     #[test]
     fn long_names_that_agree_at_both_ends_stay_apart() {
-        let long = |verb: &str| format!("{verb}-every-open-transfer-order-of-all-warehouses-and-its-lines");
+        let long = |verb: &str| {
+            format!("{verb}-every-open-transfer-order-of-all-warehouses-and-its-lines")
+        };
         let (create, delete) = (long("create"), long("delete"));
         let server: ServerName = "warehouse-planning".parse().unwrap();
         let names = expose(&server, [create.as_str(), delete.as_str()]);

@@ -10,8 +10,18 @@ const SHORTEST_SECRET: usize = 4;
 
 /// Words in the name of an argument or variable that say that its value is secret.
 const SECRET_WORDS: &[&str] = &[
-    "token", "secret", "password", "passwd", "pwd", "key", "auth", "credential", "cookie",
-    "bearer", "dsn", "connection",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "pwd",
+    "key",
+    "auth",
+    "credential",
+    "cookie",
+    "bearer",
+    "dsn",
+    "connection",
 ];
 
 /// Replaces the secrets of one server in any text.
@@ -75,8 +85,7 @@ pub(super) fn secret_arguments(arguments: &[String]) -> Vec<String> {
             }
             _ => secrets.extend(secrets_of_url(argument)),
         }
-        previous_names_a_secret =
-            is_option && !argument.contains('=') && names_a_secret(argument);
+        previous_names_a_secret = is_option && !argument.contains('=') && names_a_secret(argument);
     }
     secrets.retain(|secret| !without_references(secret).is_empty());
     secrets

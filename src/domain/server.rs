@@ -103,9 +103,9 @@ impl Transport {
     /// Masks what these settings hold as secrets. To be made from expanded settings.
     pub fn masker(&self) -> Masker {
         match self {
-            Self::Stdio(stdio) => Masker::new(
-                stdio.env.values().cloned().chain(secret_arguments(&stdio.args)),
-            ),
+            Self::Stdio(stdio) => {
+                Masker::new(stdio.env.values().cloned().chain(secret_arguments(&stdio.args)))
+            }
             Self::Http(http) => {
                 let headers = http.headers.values().flat_map(|value| {
                     // A server that repeats a credential seldom repeats its scheme.

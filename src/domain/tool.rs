@@ -156,8 +156,9 @@ fn present<'de, D: serde::Deserializer<'de>>(
 /// be taken at all: without a usable name nothing can ever be called.
 pub fn judge(kind: EntryKind, definition: &RawValue) -> Result<Entry, String> {
     let noun = kind.noun();
-    let judged: Judged<'_> = serde_json::from_str(definition.get())
-        .map_err(|error| format!("a {noun} was left out: its definition is unreadable ({error})"))?;
+    let judged: Judged<'_> = serde_json::from_str(definition.get()).map_err(|error| {
+        format!("a {noun} was left out: its definition is unreadable ({error})")
+    })?;
     let key = match kind {
         EntryKind::Tool | EntryKind::Prompt => judged.name,
         EntryKind::Resource => judged.uri,
@@ -236,8 +237,7 @@ impl<'a> SchemaRoot<'a> {
     }
 
     fn combinator(&self) -> Option<&'static str> {
-        let combinators =
-            [("oneOf", self.one_of), ("anyOf", self.any_of), ("allOf", self.all_of)];
+        let combinators = [("oneOf", self.one_of), ("anyOf", self.any_of), ("allOf", self.all_of)];
         combinators.iter().find(|(_, value)| value.is_some()).map(|(name, _)| *name)
     }
 }
@@ -320,7 +320,8 @@ mod tests {
 
     #[test]
     fn a_definition_is_kept_byte_for_byte() {
-        let text = r#"{"name":"t", "inputSchema":{"type":"object","x":1e400,"y":9007199254740993}}"#;
+        let text =
+            r#"{"name":"t", "inputSchema":{"type":"object","x":1e400,"y":9007199254740993}}"#;
         let raw: Box<RawValue> = serde_json::from_str(text).unwrap();
         let mut manifest = Manifest::default();
         manifest.take(EntryKind::Tool, std::iter::once(raw.as_ref()));

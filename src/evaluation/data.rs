@@ -133,12 +133,18 @@ fn documents(path: &Path) -> Result<Vec<Document>, DataError> {
 }
 
 fn parsed<'a, T: Deserialize<'a>>(path: &Path, line: usize, text: &'a str) -> Result<T, DataError> {
-    serde_json::from_str(text)
-        .map_err(|source| DataError::Invalid { path: path.to_owned(), line, source })
+    serde_json::from_str(text).map_err(|source| DataError::Invalid {
+        path: path.to_owned(),
+        line,
+        source,
+    })
 }
 
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines().enumerate().map(|(at, line)| (at + 1, line)).filter(|(_, line)| !line.trim().is_empty())
+    text.lines()
+        .enumerate()
+        .map(|(at, line)| (at + 1, line))
+        .filter(|(_, line)| !line.trim().is_empty())
 }
 
 fn read(path: &Path) -> Result<String, DataError> {

@@ -36,7 +36,8 @@ pub fn measure(ranked: &[&str], needs: &[Vec<&str>]) -> Metrics {
     let (mut gain, mut first) = (0.0, None);
     for (rank, place) in met_after.iter_mut().enumerate() {
         if let Some(tool) = ranked.get(rank) {
-            let fresh = needs.iter().enumerate().find(|(at, need)| !met[*at] && need.contains(tool));
+            let fresh =
+                needs.iter().enumerate().find(|(at, need)| !met[*at] && need.contains(tool));
             if needs.iter().any(|need| need.contains(tool)) {
                 first.get_or_insert(rank);
             }

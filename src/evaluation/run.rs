@@ -213,9 +213,10 @@ fn word_overlap(set: &EvaluationSet) -> f64 {
         .map(|query| {
             let asked: HashSet<String> = words(&query.query).into_iter().collect();
             let held = |word: &&String| {
-                query.relevant.iter().any(|id| {
-                    texts.get(id.as_str()).is_some_and(|text| text.contains(*word))
-                })
+                query
+                    .relevant
+                    .iter()
+                    .any(|id| texts.get(id.as_str()).is_some_and(|text| text.contains(*word)))
             };
             let found = u32::try_from(asked.iter().filter(held).count()).unwrap_or_default();
             f64::from(found) / f64::from(u32::try_from(asked.len().max(1)).unwrap_or(1))

@@ -34,7 +34,10 @@ impl Access {
 
     /// Whether the host and origin of a request are this machine: a web page that
     /// rebinds its name to 127.0.0.1 names itself here.
-    pub(super) fn check_origin(&self, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
+    pub(super) fn check_origin(
+        &self,
+        headers: &HeaderMap,
+    ) -> Result<(), (StatusCode, &'static str)> {
         let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
         // HTTP/1.1 requires the header; a request without it names no foreign host.
         if let Some(host) = text(HOST)
@@ -52,7 +55,10 @@ impl Access {
     }
 
     /// Whether the request brings the token.
-    pub(super) fn check_token(&self, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
+    pub(super) fn check_token(
+        &self,
+        headers: &HeaderMap,
+    ) -> Result<(), (StatusCode, &'static str)> {
         let Some(Token(token)) = &self.token else { return Ok(()) };
         let given = headers
             .get(AUTHORIZATION)
@@ -64,7 +70,10 @@ impl Access {
         if bool::from(given.as_bytes().ct_eq(token.as_bytes())) {
             Ok(())
         } else {
-            Err((StatusCode::UNAUTHORIZED, "send the token of this gateway as `Authorization: Bearer …`"))
+            Err((
+                StatusCode::UNAUTHORIZED,
+                "send the token of this gateway as `Authorization: Bearer …`",
+            ))
         }
     }
 
@@ -113,7 +122,8 @@ mod tests {
         for host in ["localhost:7420", "127.0.0.1:7420", "[::1]:7420", "LOCALHOST", "127.0.0.1"] {
             assert!(origin_passes(Some(host), None, "127.0.0.1"), "{host}");
         }
-        for host in ["attacker.example", "localhost.attacker.example:7420", "10.0.0.1", "", "[::2]"] {
+        for host in ["attacker.example", "localhost.attacker.example:7420", "10.0.0.1", "", "[::2]"]
+        {
             assert!(!origin_passes(Some(host), None, "127.0.0.1"), "{host}");
         }
         for origin in ["http://localhost:3000", "http://127.0.0.1:1", "https://[::1]"] {

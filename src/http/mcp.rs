@@ -55,7 +55,10 @@ pub(super) async fn post(State(front): State<Arc<Front>>, request: Request) -> R
 pub(super) async fn listen(State(front): State<Arc<Front>>, request: Request) -> Response {
     let headers = request.headers();
     if !accepts(headers, "text/event-stream") {
-        return refused(StatusCode::NOT_ACCEPTABLE, "this is an event stream: accept text/event-stream");
+        return refused(
+            StatusCode::NOT_ACCEPTABLE,
+            "this is an event stream: accept text/event-stream",
+        );
     }
     match front.named(headers) {
         Err(unknown) => unknown,
@@ -127,7 +130,11 @@ fn answer_as_stream(front: &Arc<Front>, open: OpenSession, bytes: Bytes) -> Resp
 /// What a request without session is told.
 fn without_session(bytes: &Bytes) -> Response {
     let body = match serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
-        Ok(_) => error("null", code::INVALID_REQUEST, "send `initialize` first, then name the session in Mcp-Session-Id"),
+        Ok(_) => error(
+            "null",
+            code::INVALID_REQUEST,
+            "send `initialize` first, then name the session in Mcp-Session-Id",
+        ),
         Err(_) => error("null", code::PARSE_ERROR, "the body is not JSON in UTF-8"),
     };
     (StatusCode::BAD_REQUEST, [(CONTENT_TYPE, "application/json")], body).into_response()
@@ -147,9 +154,9 @@ fn json_or_accepted(answer: Option<Bytes>) -> Response {
 
 /// A missing version is forgiven, as the revisions before 2025-06-18 send none.
 fn speaks_known_version(headers: &HeaderMap) -> bool {
-    headers
-        .get(PROTOCOL_VERSION)
-        .is_none_or(|value| PROTOCOL_VERSIONS.iter().any(|known| value.as_bytes() == known.as_bytes()))
+    headers.get(PROTOCOL_VERSION).is_none_or(|value| {
+        PROTOCOL_VERSIONS.iter().any(|known| value.as_bytes() == known.as_bytes())
+    })
 }
 
 fn accepts(headers: &HeaderMap, media_type: &str) -> bool {

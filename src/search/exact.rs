@@ -37,14 +37,14 @@ impl NameTable {
             named.extend(self.names.get(spelling).into_iter().flatten().copied());
         };
         add(&spelled(query));
-        let is_separator =
-            |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/'));
+        let is_separator = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/'));
         for word in query.split(is_separator) {
             let word = word.trim_matches(['_', '-', '.', '/']);
             let is_compound = word.contains(['_', '-', '.', '/'])
-                || word.chars().zip(word.chars().skip(1)).any(|(a, b)| {
-                    a.is_lowercase() && b.is_uppercase()
-                });
+                || word
+                    .chars()
+                    .zip(word.chars().skip(1))
+                    .any(|(a, b)| a.is_lowercase() && b.is_uppercase());
             if is_compound {
                 add(&spelled(word));
             }

@@ -282,4 +282,3 @@ fn clipped(query: &str) -> &str {
     let end = query.char_indices().nth(LONGEST_QUERY).map_or(query.len(), |(at, _)| at);
     &query[..end]
 }
-

@@ -65,10 +65,9 @@ impl Lexicon {
         let mut found = Vec::new();
         let mut rest = run;
         while let Some(first) = rest.chars().next() {
-            let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).take(self.longest_chinese);
-            let longest = ends
-                .filter_map(|end| self.chinese.get_key_value(&rest[..end]))
-                .last();
+            let ends =
+                rest.char_indices().map(|(at, c)| at + c.len_utf8()).take(self.longest_chinese);
+            let longest = ends.filter_map(|end| self.chinese.get_key_value(&rest[..end])).last();
             let length = longest.map_or(first.len_utf8(), |(word, _)| word.len());
             found.extend(longest.map(|(word, english)| (*word, english.as_slice())));
             rest = &rest[length..];
@@ -116,7 +115,8 @@ mod tests {
         assert!(LEXICON.is_stop_word("please") && !LEXICON.is_stop_word("create"));
         assert_eq!(LEXICON.abbreviations("pr"), ["pull", "request"]);
         assert!(LEXICON.verbs(&LEXICON.stem("creating")).contains(&"add".to_owned()));
-        let found: Vec<&str> = LEXICON.chinese("请帮我创建数据库").iter().map(|(w, _)| *w).collect();
+        let found: Vec<&str> =
+            LEXICON.chinese("请帮我创建数据库").iter().map(|(w, _)| *w).collect();
         assert_eq!(found, ["创建", "数据库"]);
     }
 }

@@ -13,9 +13,9 @@ mod index;
 mod lexical;
 mod lexicon;
 mod options;
-mod tokenize;
 #[cfg(test)]
 mod tests;
+mod tokenize;
 
 pub use document::{Document, Field};
 pub use index::{Confidence, Hit, Index, Ranking};

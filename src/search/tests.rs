@@ -38,7 +38,8 @@ fn index(catalog: &str) -> (Vec<String>, Index) {
 fn check(query: &str, depth: usize, expected: &Expect) {
     let (keys, index) = index(CATALOG);
     let ranking = index.rank(query, depth, &|_| true);
-    let lines: String = ranking.hits.iter().map(|hit| format!("{}\n", keys[hit.document])).collect();
+    let lines: String =
+        ranking.hits.iter().map(|hit| format!("{}\n", keys[hit.document])).collect();
     expected.assert_eq(&lines);
 }
 
@@ -85,8 +86,12 @@ fn the_same_query_gives_the_same_ranking_and_ties_go_by_name() {
         assert_eq!(first.rank(query, 10, &|_| true), second.rank(query, 10, &|_| true));
     }
     let (keys, twins) = index("b__same | Same text\n a__same | Same text\n c__same | Same text");
-    let found: Vec<&str> =
-        twins.rank("text", 5, &|_| true).hits.iter().map(|hit| keys[hit.document].as_str()).collect();
+    let found: Vec<&str> = twins
+        .rank("text", 5, &|_| true)
+        .hits
+        .iter()
+        .map(|hit| keys[hit.document].as_str())
+        .collect();
     assert_eq!(found, ["a__same", "b__same", "c__same"]);
 }
 
@@ -121,7 +126,9 @@ fn any_text_is_plain_words_and_none_breaks_the_search() {
     assert_eq!(index.rank("list issues \"repo:owner/name", 10, &|_| true).hits, plain.hits);
     let long = "list pods ".repeat(40_000);
     let many: String = (0..10_000).map(|number| format!("w{number} ")).collect();
-    for query in [long.as_str(), &many, "AND OR NOT", "a\\b", "-v", "\0", "title:*", "(y+25)", "\u{200b}"] {
+    for query in
+        [long.as_str(), &many, "AND OR NOT", "a\\b", "-v", "\0", "title:*", "(y+25)", "\u{200b}"]
+    {
         let ranking = index.rank(query, 5, &|_| true);
         assert!(ranking.hits.iter().all(|hit| hit.score.is_finite()), "{query:.20}");
     }

@@ -111,9 +111,8 @@ fn parts(run: &str) -> Vec<&str> {
             end += 1;
         }
         if first == Some(Class::Upper) && class(end) == Some(Class::Lower) {
-            let is_plural = end - start > 1
-                && characters[end].1 == 's'
-                && class(end + 1) != Some(Class::Lower);
+            let is_plural =
+                end - start > 1 && characters[end].1 == 's' && class(end + 1) != Some(Class::Lower);
             if is_plural {
                 end += 1;
             } else if end - start > 1 {

@@ -134,7 +134,8 @@ impl Database {
         }
         if pruned > 0 {
             self.run(|connection| {
-                connection.execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
+                connection
+                    .execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
             })?;
         }
         Ok(pruned)

@@ -38,8 +38,8 @@ impl Database {
             }
             connection
                 .execute("DELETE FROM manifest_entries WHERE server = ?1", [server.as_str()])?;
-            let mut insert = connection
-                .prepare("INSERT INTO manifest_entries VALUES (?1, ?2, ?3, ?4, ?5)")?;
+            let mut insert =
+                connection.prepare("INSERT INTO manifest_entries VALUES (?1, ?2, ?3, ?4, ?5)")?;
             for kind in EntryKind::ALL {
                 for (position, entry) in manifest.entries(kind).iter().enumerate() {
                     let definition = entry.definition.as_str();

@@ -106,8 +106,8 @@ impl Database {
             create(path)?;
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags)
-            .map_err(|source| damaged_or(path, source))?;
+        let connection =
+            Connection::open_with_flags(path, flags).map_err(|source| damaged_or(path, source))?;
         let mut database = Self { connection, path: path.to_owned() };
         database.prepare(journal).map_err(|source| damaged_or(path, source))?;
         database.migrate()?;
@@ -197,8 +197,7 @@ fn apply(connection: &Connection) -> rusqlite::Result<()> {
 /// Builds a complete file under a temporary name and moves it into place, so
 /// that no other process and no crash ever shows a half-made one.
 fn create(path: &Path) -> Result<(), OpenDatabaseError> {
-    let unreadable =
-        |source| OpenDatabaseError::Unreadable { path: path.to_owned(), source };
+    let unreadable = |source| OpenDatabaseError::Unreadable { path: path.to_owned(), source };
     let draft = path.with_extension(format!("db.new-{}", std::process::id()));
     let _ignored_missing = fs::remove_file(&draft);
     crate::sys::create_private_file(&draft).map_err(unreadable)?;
@@ -206,15 +205,15 @@ fn create(path: &Path) -> Result<(), OpenDatabaseError> {
         connection.pragma_update(None, "auto_vacuum", "incremental")?;
         apply(&connection)
     });
-    let placed = built
-        .map_err(|source| storage_error(&draft, source).into())
-        .and_then(|()| match fs::hard_link(&draft, path) {
+    let placed = built.map_err(|source| storage_error(&draft, source).into()).and_then(|()| {
+        match fs::hard_link(&draft, path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 // Some file systems know no links.
                 fs::rename(&draft, path).map_err(unreadable)
             }
             Ok(()) | Err(_) => Ok(()),
-        });
+        }
+    });
     let _ignored_moved = fs::remove_file(&draft);
     placed
 }
@@ -258,10 +257,9 @@ fn refuse_untouchable(path: &Path) -> Result<(), OpenDatabaseError> {
 
 fn damaged_or(path: &Path, source: rusqlite::Error) -> OpenDatabaseError {
     match source.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => OpenDatabaseError::Damaged {
-            path: path.to_owned(),
-            reason: source.to_string(),
-        },
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            OpenDatabaseError::Damaged { path: path.to_owned(), reason: source.to_string() }
+        }
         _ => storage_error(path, source).into(),
     }
 }
@@ -337,10 +335,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let database =
             Database::open(&folder.path().join("coffer.db"), JournalMode::Rollback).unwrap();
-        let mode: String = database
-            .connection
-            .pragma_query_value(None, "journal_mode", |row| row.get(0))
-            .unwrap();
+        let mode: String =
+            database.connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
         assert_eq!(mode, "delete");
     }
 }

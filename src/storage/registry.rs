@@ -40,9 +40,7 @@ impl Database {
 
     /// A number that changes when another connection has written anything.
     pub fn data_version(&self) -> Result<i64, StorageError> {
-        self.run(|connection| {
-            connection.pragma_query_value(None, "data_version", |row| row.get(0))
-        })
+        self.run(|connection| connection.pragma_query_value(None, "data_version", |row| row.get(0)))
     }
 
     /// Reads the whole registry.
@@ -179,8 +177,7 @@ fn read_registry(connection: &Connection) -> rusqlite::Result<Registry> {
             }
         }
     }
-    let mut statement =
-        connection.prepare("SELECT server, tool, is_enabled FROM tool_switches")?;
+    let mut statement = connection.prepare("SELECT server, tool, is_enabled FROM tool_switches")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let server: String = row.get(0)?;

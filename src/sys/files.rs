@@ -8,7 +8,14 @@ use std::path::Path;
 /// `f_type` of file systems on which SQLite's shared memory is not safe, from
 /// statfs(2): NFS, SMB, SMB2, CIFS, AFS, Coda, Ceph, 9P, Lustre.
 const NETWORK_FILE_SYSTEMS: &[u64] = &[
-    0x6969, 0x517B, 0xFE53_4D42, 0xFF53_4D42, 0x5346_414F, 0x7375_7245, 0x00C3_6400, 0x0102_1997,
+    0x6969,
+    0x517B,
+    0xFE53_4D42,
+    0xFF53_4D42,
+    0x5346_414F,
+    0x7375_7245,
+    0x00C3_6400,
+    0x0102_1997,
     0x0BD0_0BD0,
 ];
 
@@ -27,8 +34,10 @@ pub fn write_private_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let draft = path.with_extension(format!("new-{}", std::process::id()));
     let mut file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-    let written =
-        file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&draft, path));
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
         let _ignored_second_failure = fs::remove_file(&draft);
     }

@@ -75,9 +75,10 @@ fn names(value: Option<&Value>, member: &str) -> Result<BTreeSet<String>, String
     match value {
         None | Some(Value::Null) => Ok(BTreeSet::new()),
         Some(Value::String(name)) => Ok(BTreeSet::from([name.clone()])),
-        Some(Value::Array(names)) => {
-            names.iter().map(|name| name.as_str().map(ToOwned::to_owned).ok_or_else(wrong)).collect()
-        }
+        Some(Value::Array(names)) => names
+            .iter()
+            .map(|name| name.as_str().map(ToOwned::to_owned).ok_or_else(wrong))
+            .collect(),
         Some(Value::Bool(_) | Value::Number(_) | Value::Object(_)) => Err(wrong()),
     }
 }
@@ -113,7 +114,9 @@ mod tests {
 
     #[test]
     fn a_query_that_is_no_text_is_refused_with_an_example() {
-        for arguments in [json!({}), json!({"query": 5}), json!({"query": " \n"}), json!({"query": null})] {
+        for arguments in
+            [json!({}), json!({"query": 5}), json!({"query": " \n"}), json!({"query": null})]
+        {
             let error = SearchArguments::read(arguments.as_object().unwrap()).unwrap_err();
             assert!(error.contains("e.g."), "{error}");
         }

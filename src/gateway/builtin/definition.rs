@@ -35,7 +35,11 @@ fn search_tools(servers: &[&str]) -> Tool {
         .with_title("Search tools")
         .with_raw_output_schema(object(output_schema()))
         .with_annotations(
-            ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false),
+            ToolAnnotations::new()
+                .read_only(true)
+                .destructive(false)
+                .idempotent(true)
+                .open_world(false),
         )
         .with_meta(MetaObject(map(json!({
             "anthropic/alwaysLoad": true,

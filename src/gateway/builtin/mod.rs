@@ -8,7 +8,7 @@ mod arguments;
 mod definition;
 mod search_tools;
 
-pub use definition::definitions;
 pub(super) use definition::SEARCH_TOOLS;
+pub use definition::definitions;
 pub use search_tools::search_kept;
 pub(super) use search_tools::{SearchContext, search_tools, tool_error};

@@ -86,7 +86,8 @@ impl Gateway {
         };
         let id = id.filter(|id| is_legal_id(id));
         let Some(id) = id.filter(|_| is_versioned) else {
-            let reason = "a request needs \"jsonrpc\": \"2.0\" and an `id` that is a text or an integer";
+            let reason =
+                "a request needs \"jsonrpc\": \"2.0\" and an `id` that is a text or an integer";
             return Some(error(id.unwrap_or("null"), code::INVALID_REQUEST, reason));
         };
         if let Some(answer) = self.answer_at_once(origin.session, id, method, message.params) {

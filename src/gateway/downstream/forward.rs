@@ -32,11 +32,7 @@ struct Passage<'a> {
 
 impl Gateway {
     /// `tools/call`.
-    pub(super) async fn call_tool(
-        &self,
-        origin: Origin<'_>,
-        params: Option<&RawValue>,
-    ) -> Reply {
+    pub(super) async fn call_tool(&self, origin: Origin<'_>, params: Option<&RawValue>) -> Reply {
         let target = match Target::open(params, "name") {
             Ok(target) => target,
             Err(reason) => return refusal(code::INVALID_PARAMS, &reason),
@@ -52,7 +48,10 @@ impl Gateway {
         let Some(Route { server, original, is_enabled }) = view.tool(&target.name) else {
             // The name is the client's own text, so the log does not repeat it.
             begin("", "").finish(CallStatus::Error, Some("unknown-tool"));
-            return refusal(code::INVALID_PARAMS, &unknown_tool(&target.name, &view.resembling(&target.name)));
+            return refusal(
+                code::INVALID_PARAMS,
+                &unknown_tool(&target.name, &view.resembling(&target.name)),
+            );
         };
         let record = begin(server.as_str(), original);
         if !is_enabled {
@@ -68,16 +67,14 @@ impl Gateway {
         finish(record, &outcome);
         match outcome {
             Ok(reply) => reply,
-            Err(error) => Reply::Result(tool_error(&sentence(server, &error), error.class()).into()),
+            Err(error) => {
+                Reply::Result(tool_error(&sentence(server, &error), error.class()).into())
+            }
         }
     }
 
     /// `prompts/get`.
-    pub(super) async fn get_prompt(
-        &self,
-        origin: Origin<'_>,
-        params: Option<&RawValue>,
-    ) -> Reply {
+    pub(super) async fn get_prompt(&self, origin: Origin<'_>, params: Option<&RawValue>) -> Reply {
         let target = match Target::open(params, "name") {
             Ok(target) => target,
             Err(reason) => return refusal(code::INVALID_PARAMS, &reason),
@@ -103,8 +100,8 @@ impl Gateway {
             Ok(target) => target,
             Err(reason) => return refusal(code::INVALID_PARAMS, &reason),
         };
-        let known = split_resource_uri(&target.name)
-            .filter(|(server, _)| self.fleet.get(server).is_some());
+        let known =
+            split_resource_uri(&target.name).filter(|(server, _)| self.fleet.get(server).is_some());
         let Some((server, original)) = known else {
             let sentence = format!(
                 "no resource `{}`; resources are named `coffer://<server>/<uri>`, see resources/list",
@@ -112,7 +109,8 @@ impl Gateway {
             );
             return refusal(code::INVALID_PARAMS, &sentence);
         };
-        let passage = Passage { method: "resources/read", target: &target, server: &server, original };
+        let passage =
+            Passage { method: "resources/read", target: &target, server: &server, original };
         let record = Record::begin(&self.log, origin.session, server.as_str(), "resource", "");
         let outcome = self.pass_on(origin, &passage).await;
         finish(record, &outcome);
@@ -137,7 +135,11 @@ impl Gateway {
     }
 
     /// Passes a request on and returns the reply unchanged.
-    async fn pass_on(&self, origin: Origin<'_>, passage: &Passage<'_>) -> Result<Reply, RequestError> {
+    async fn pass_on(
+        &self,
+        origin: Origin<'_>,
+        passage: &Passage<'_>,
+    ) -> Result<Reply, RequestError> {
         let connection = self.fleet.connection(passage.server, &origin.session.id).await?;
         let progress = passage.target.token().map(|token| {
             let (token, outlet) = (token.to_owned(), origin.outlet.clone());
@@ -174,12 +176,16 @@ fn sentence(server: &ServerName, error: &RequestError) -> String {
         RequestError::Unreachable(_) => {
             "Try again in a moment, use another tool, or ask the user to run `coffer test` for it."
         }
-        RequestError::Died => "It is started again for the next call; check before you repeat this one.",
+        RequestError::Died => {
+            "It is started again for the next call; check before you repeat this one."
+        }
         RequestError::Timeout { .. } => {
             "The call was cancelled, but may have taken effect; check before you repeat it."
         }
         RequestError::TooLarge { .. } => "Ask for less at a time.",
-        RequestError::Empty | RequestError::Http(_) => "Try again in a moment, or use another tool.",
+        RequestError::Empty | RequestError::Http(_) => {
+            "Try again in a moment, or use another tool."
+        }
     };
     format!("Server `{server}` {error}. {advice}")
 }

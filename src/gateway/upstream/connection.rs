@@ -162,7 +162,8 @@ impl Connection {
     ) -> Result<Reply, RequestError> {
         let id = self.pending.next_id();
         let answer = self.pending.wait(id, progress)?;
-        let mut waiting = CancelOnDrop { connection: self, id, is_cancellable: method != "initialize" };
+        let mut waiting =
+            CancelOnDrop { connection: self, id, is_cancellable: method != "initialize" };
         let text = request(&id.to_string(), method, params(id).as_deref());
         let begin = Instant::now();
         let end = begin + limits.total;
@@ -277,11 +278,8 @@ impl Connection {
             (None, None) => Err(RequestError::Empty),
         };
         // Some servers turn a number into a string; only numbers are ever sent.
-        let matched = id
-            .get()
-            .trim_matches('"')
-            .parse()
-            .is_ok_and(|id| self.pending.complete(id, answer));
+        let matched =
+            id.get().trim_matches('"').parse().is_ok_and(|id| self.pending.complete(id, answer));
         if !matched {
             if id.get() == "null" {
                 self.pending.note_unmatched();
@@ -436,4 +434,3 @@ fn progress_token(params: &RawValue) -> Option<u64> {
     let tokened: Tokened<'_> = serde_json::from_str(params.get()).ok()?;
     tokened.progress_token.get().trim_matches('"').parse().ok()
 }
-

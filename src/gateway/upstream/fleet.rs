@@ -44,7 +44,10 @@ pub struct FleetParts {
 
 impl fmt::Debug for FleetParts {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("FleetParts").field("settings", &self.settings).finish_non_exhaustive()
+        formatter
+            .debug_struct("FleetParts")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
     }
 }
 
@@ -148,8 +151,7 @@ impl Fleet {
                 self.parts.tasks.spawn(opened.close());
             }
         }
-        let opened =
-            open(server, &self.parts, |_| {}).await.map_err(RequestError::Unreachable)?;
+        let opened = open(server, &self.parts, |_| {}).await.map_err(RequestError::Unreachable)?;
         let connection = opened.connection.clone();
         private.insert(key, opened);
         Ok(connection)
@@ -158,8 +160,7 @@ impl Fleet {
     /// Ends the connections that belong to one session.
     pub async fn end_session(&self, session: &Arc<str>) {
         let mut private = self.private.lock().await;
-        let over: Vec<_> =
-            private.keys().filter(|(owner, _)| owner == session).cloned().collect();
+        let over: Vec<_> = private.keys().filter(|(owner, _)| owner == session).cloned().collect();
         for key in over {
             if let Some(opened) = private.remove(&key) {
                 self.parts.tasks.spawn(opened.close());

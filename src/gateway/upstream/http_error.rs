@@ -59,10 +59,9 @@ impl Refusal<'_> {
                     ))
                 }
             }
-            404 | 405 => Verdict::Fail(format!(
-                "answered {}: is its URL the MCP endpoint?",
-                self.status
-            )),
+            404 | 405 => {
+                Verdict::Fail(format!("answered {}: is its URL the MCP endpoint?", self.status))
+            }
             status => Verdict::Fail(format!("answered with HTTP status {status}")),
         }
     }

@@ -71,7 +71,9 @@ async fn list_one(
     let mut cursor: Option<String> = None;
     let mut cursors = HashSet::new();
     loop {
-        let params = cursor.as_ref().map(|cursor| format!("{{\"cursor\":{}}}", Value::from(cursor.as_str())));
+        let params = cursor
+            .as_ref()
+            .map(|cursor| format!("{{\"cursor\":{}}}", Value::from(cursor.as_str())));
         let limits = Limits { silence: limit, total: limit };
         let text = match connection.request(method(kind), |_| params, None, limits).await? {
             Reply::Result(text) => text,
@@ -80,7 +82,9 @@ async fn list_one(
                 // Many servers declare a capability and lack one of its methods.
                 if code != i64::from(code::METHOD_NOT_FOUND) {
                     let noun = kind.noun();
-                    manifest.refused.push(format!("the list of {noun}s was refused with error {code}"));
+                    manifest
+                        .refused
+                        .push(format!("the list of {noun}s was refused with error {code}"));
                 }
                 break;
             }
@@ -90,7 +94,9 @@ async fn list_one(
         let noun = kind.noun();
         match next {
             Err(error) => {
-                manifest.refused.push(format!("a page of the list of {noun}s is unreadable ({error})"));
+                manifest
+                    .refused
+                    .push(format!("a page of the list of {noun}s is unreadable ({error})"));
                 break;
             }
             Ok(None) => break,

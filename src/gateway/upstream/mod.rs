@@ -24,9 +24,9 @@ mod sse;
 mod supervise;
 mod upstream;
 
+pub(super) use connection::Limits;
 pub use environment::Environment;
 pub use error::{RequestError, StartError};
 pub use fleet::{Fleet, FleetParts, OnManifest, OnState};
-pub(super) use connection::Limits;
 pub(super) use pending::ProgressSink;
 pub use upstream::{Phase, Upstream, UpstreamReport};

@@ -86,11 +86,11 @@ impl Launch {
         let stdout = child.stdout.take().ok_or_else(gone)?.into_owned_fd().map_err(failed)?;
         let stderr = child.stderr.take().ok_or_else(gone)?.into_owned_fd().map_err(failed)?;
         let outbox = Outbox::new(Pipe::writing(stdin).map_err(failed)?);
-        let output = LineReader::new(Pipe::reading(stdout).map_err(failed)?, self.sizes.largest_message);
+        let output =
+            LineReader::new(Pipe::reading(stdout).map_err(failed)?, self.sizes.largest_message);
         let errors = LineReader::new(Pipe::reading(stderr).map_err(failed)?, LONGEST_ERROR_LINE);
         let link = Link::Stdio(outbox.clone());
-        let connection =
-            Connection::new(self.server, link, ring.clone(), self.sizes, events);
+        let connection = Connection::new(self.server, link, ring.clone(), self.sizes, events);
         self.tasks.spawn(async move { outbox.drain().await });
         self.tasks.spawn(read_output(output, connection.clone()));
         self.tasks.spawn(read_errors(errors, ring.clone()));

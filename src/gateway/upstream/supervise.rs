@@ -71,9 +71,8 @@ pub(super) async fn open(
     };
     let opened = Opened { connection, process, events };
     let greeted = timeout(sizes.start_timeout, opened.connection.greet()).await;
-    let greeted = greeted.unwrap_or_else(|_| {
-        Err(StartError::Silent { limit: sizes.start_timeout, hint: "" })
-    });
+    let greeted = greeted
+        .unwrap_or_else(|_| Err(StartError::Silent { limit: sizes.start_timeout, hint: "" }));
     match greeted {
         Ok(()) => Ok(opened),
         Err(error) => {
@@ -122,7 +121,12 @@ pub(super) async fn supervise(upstream: Arc<Upstream>, parts: FleetParts, stop: 
 }
 
 /// Serves one connection until it ends or `stop`, keeping the lists fresh.
-async fn serve(upstream: &Upstream, parts: &FleetParts, mut opened: Opened, stop: &CancellationToken) {
+async fn serve(
+    upstream: &Upstream,
+    parts: &FleetParts,
+    mut opened: Opened,
+    stop: &CancellationToken,
+) {
     let connection = opened.connection.clone();
     let pid = opened.process.as_ref().map(Process::id);
     let ready = |is_listed| upstream.set(Phase::Ready { is_listed }, Some(connection.clone()), pid);

@@ -74,7 +74,8 @@ pub(in crate::gateway) fn messages_in(line: &str) -> MessagesIn<'_> {
         }
         found.has_noise = true;
         // The first byte is noise, so the next message starts later.
-        let next = rest.char_indices().nth(1).and_then(|(second, _)| start_of_message(rest, second));
+        let next =
+            rest.char_indices().nth(1).and_then(|(second, _)| start_of_message(rest, second));
         rest = next.map_or("", |start| &rest[start..]);
     }
     found
@@ -113,9 +114,19 @@ mod tests {
         check(r#"{"id":2,"result":null}"#, &["2"], false);
         check(r#"Loading… { "jsonrpc":"2.0","id":3,"result":{}}"#, &["3"], true);
         check(r#"{"a":1}{"jsonrpc":"2.0","id":3,"result":{}}"#, &["3"], true);
-        check(r#"{"jsonrpc":"2.0","id":4,"result":{}}{"jsonrpc":"2.0","id":5,"result":{}}"#, &["4", "5"], false);
-        check(r#"[{"jsonrpc":"2.0","id":6,"result":{}},{"jsonrpc":"2.0","method":"x"}]"#, &["6", "-"], false);
-        for noise in ["[1,2]", r#"{"level":"info"}"#, "[", "42", "\u{1b}[32mok\u{1b}[0m", "[]", "{}"] {
+        check(
+            r#"{"jsonrpc":"2.0","id":4,"result":{}}{"jsonrpc":"2.0","id":5,"result":{}}"#,
+            &["4", "5"],
+            false,
+        );
+        check(
+            r#"[{"jsonrpc":"2.0","id":6,"result":{}},{"jsonrpc":"2.0","method":"x"}]"#,
+            &["6", "-"],
+            false,
+        );
+        for noise in
+            ["[1,2]", r#"{"level":"info"}"#, "[", "42", "\u{1b}[32mok\u{1b}[0m", "[]", "{}"]
+        {
             check(noise, &[], true);
         }
     }

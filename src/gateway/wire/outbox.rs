@@ -41,8 +41,7 @@ enum Progress {
 impl Outbox {
     /// An outbox on `pipe`; somebody has to run [`Outbox::drain`].
     pub fn new(pipe: Pipe) -> Arc<Self> {
-        let backlog =
-            Mutex::new(Backlog { pipe: Some(Arc::new(pipe)), ..Backlog::default() });
+        let backlog = Mutex::new(Backlog { pipe: Some(Arc::new(pipe)), ..Backlog::default() });
         Arc::new(Self { backlog, has_work: Notify::new(), has_room: Notify::new() })
     }
 
