@@ -2,9 +2,8 @@
 //! call ever waits for the database.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -18,8 +17,11 @@ const LONGEST_QUEUE: usize = 20_000;
 /// Most rows in one transaction.
 const LARGEST_BATCH: usize = 1_000;
 
-/// How long a row waits for company before it is written.
+/// How long a row waits for others before they are written together.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long the writer waits for a row before it looks after the file.
+const IDLE: Duration = Duration::from_secs(1);
 
 /// Pause between two prunings.
 const PRUNE_EVERY_MS: i64 = 10 * 60 * 1000;
@@ -33,21 +35,65 @@ pub struct Retention {
     pub rows: u32,
 }
 
-/// Where calls are noted. Cheap to clone.
+/// Where calls are noted. Cheap to clone; the writer ends with the last clone.
 #[derive(Clone, Debug)]
-pub struct CallLog {
-    queue: Option<SyncSender<CallRecord>>,
-    dropped: Arc<AtomicU64>,
-}
+pub struct CallLog(Option<Arc<Entrance>>);
 
 /// The writing thread; to be joined after the last [`CallLog`] is gone.
 #[derive(Debug)]
 pub struct CallLogWriter(JoinHandle<()>);
 
+/// Closes the queue when nobody is left to add to it.
+#[derive(Debug)]
+struct Entrance(Arc<Queue>);
+
+impl Drop for Entrance {
+    fn drop(&mut self) {
+        self.0.lock().is_closed = true;
+        self.0.changed.notify_one();
+    }
+}
+
+/// Rows that wait. Only the first row of a batch wakes the writer, so that a busy
+/// gateway does not pay for a change of threads with each call.
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+    dropped: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    rows: Vec<CallRecord>,
+    is_closed: bool,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for rows, then for those that come with them. True at the end of the log.
+    fn next_batch(&self) -> (Vec<CallRecord>, bool) {
+        let wait = |waiting, limit, fits: fn(&mut Waiting) -> bool| {
+            let waited = self.changed.wait_timeout_while(waiting, limit, fits);
+            waited.unwrap_or_else(PoisonError::into_inner).0
+        };
+        let waiting =
+            wait(self.lock(), IDLE, |waiting| waiting.rows.is_empty() && !waiting.is_closed);
+        if waiting.rows.is_empty() {
+            return (Vec::new(), waiting.is_closed);
+        }
+        let mut waiting = wait(waiting, PATIENCE, |waiting| !waiting.is_closed);
+        (std::mem::take(&mut waiting.rows), waiting.is_closed)
+    }
+}
+
 impl CallLog {
     /// A log that keeps nothing.
     pub fn off() -> Self {
-        Self { queue: None, dropped: Arc::default() }
+        Self(None)
     }
 
     /// Starts the writer on the database at `path`.
@@ -56,28 +102,31 @@ impl CallLog {
         journal: JournalMode,
         retention: Retention,
     ) -> std::io::Result<(Self, CallLogWriter)> {
-        let (queue, records) = sync_channel(LONGEST_QUEUE);
-        let dropped = Arc::new(AtomicU64::new(0));
-        let log = Self { queue: Some(queue), dropped: dropped.clone() };
+        let queue = Arc::new(Queue::default());
+        let log = Self(Some(Arc::new(Entrance(queue.clone()))));
         let thread = std::thread::Builder::new().name("call-log".to_owned()).spawn(move || {
-            let writer = Writer { path, journal, retention, dropped, database: None };
-            writer.run(&records);
+            Writer { path, journal, retention, queue, database: None }.run();
         })?;
         Ok((log, CallLogWriter(thread)))
     }
 
-    /// Notes a call. Never waits.
+    /// Notes a call. Never waits for the database.
     pub fn note(&self, record: CallRecord) {
-        if let Some(queue) = &self.queue
-            && queue.try_send(record).is_err()
-        {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+        let Some(Entrance(queue)) = self.0.as_deref() else { return };
+        let mut waiting = queue.lock();
+        if waiting.rows.len() >= LONGEST_QUEUE {
+            queue.dropped.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        waiting.rows.push(record);
+        if waiting.rows.len() == 1 {
+            queue.changed.notify_one();
         }
     }
 
     /// Rows that were dropped because the database could not keep up.
     pub fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
+        self.0.as_ref().map_or(0, |entrance| entrance.0.dropped.load(Ordering::Relaxed))
     }
 }
 
@@ -96,18 +145,18 @@ struct Writer {
     path: PathBuf,
     journal: JournalMode,
     retention: Retention,
-    dropped: Arc<AtomicU64>,
+    queue: Arc<Queue>,
     database: Option<Database>,
 }
 
 impl Writer {
-    fn run(mut self, records: &Receiver<CallRecord>) {
+    fn run(mut self) {
         let mut last_pruned = 0;
         let mut has_new_rows = true;
         loop {
-            let (batch, is_over) = next_batch(records);
-            if !batch.is_empty() {
-                self.append(&batch, is_over);
+            let (batch, is_over) = self.queue.next_batch();
+            for part in batch.chunks(LARGEST_BATCH) {
+                self.append(part, is_over);
                 has_new_rows = true;
             }
             if is_over {
@@ -134,7 +183,7 @@ impl Writer {
                 Err(Retry::Later) if !is_over => {}
                 Err(Retry::Later | Retry::Never) => {
                     let rows = u64::try_from(batch.len()).unwrap_or(u64::MAX);
-                    self.dropped.fetch_add(rows, Ordering::Relaxed);
+                    self.queue.dropped.fetch_add(rows, Ordering::Relaxed);
                     tracing::warn!(rows, "rows of the invocation log could not be written");
                     self.database = None;
                     return;
@@ -177,22 +226,4 @@ impl Retry {
             StorageError::Sqlite { .. } | StorageError::Thread(_) => Self::Never,
         }
     }
-}
-
-/// Waits for a row, then gathers what comes with it. True at the end of the log.
-fn next_batch(records: &Receiver<CallRecord>) -> (Vec<CallRecord>, bool) {
-    let first = match records.recv_timeout(Duration::from_secs(1)) {
-        Ok(record) => record,
-        Err(RecvTimeoutError::Timeout) => return (Vec::new(), false),
-        Err(RecvTimeoutError::Disconnected) => return (Vec::new(), true),
-    };
-    let mut batch = vec![first];
-    while batch.len() < LARGEST_BATCH {
-        match records.recv_timeout(PATIENCE) {
-            Ok(record) => batch.push(record),
-            Err(RecvTimeoutError::Timeout) => break,
-            Err(RecvTimeoutError::Disconnected) => return (batch, true),
-        }
-    }
-    (batch, false)
 }

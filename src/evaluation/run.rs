@@ -10,6 +10,9 @@ use super::data::EvaluationSet;
 use super::metrics::{DEPTH, Metrics, mean, measure};
 use crate::search::{Confidence, Index, Options, words};
 
+/// A set of this kind only shows that nothing is broken; it is left out of means.
+const SMOKE: &str = "-smoke";
+
 /// Which arms rank.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Ranker {
@@ -77,7 +80,7 @@ pub struct EvaluationReport {
     pub model: Option<String>,
     /// By set.
     pub sets: Vec<SetReport>,
-    /// Means over the sets that have answers.
+    /// Means over the sets that have answers, smoke sets left out.
     pub mean: BTreeMap<&'static str, Metrics>,
     /// What building cost.
     pub index: IndexReport,
@@ -136,7 +139,7 @@ pub fn evaluate(
         let all: Vec<Metrics> = report
             .sets
             .iter()
-            .filter(|set| set.has_answers(sets))
+            .filter(|set| set.has_answers(sets) && !set.set.ends_with(SMOKE))
             .filter_map(|set| Some(set.rankers.get(ranker.name())?.metrics))
             .collect();
         report.mean.insert(ranker.name(), mean(&all));
@@ -223,5 +226,5 @@ fn word_overlap(set: &EvaluationSet) -> f64 {
         })
         .collect();
     let count = u32::try_from(shares.len().max(1)).unwrap_or(1);
-    shares.iter().sum::<f64>() / f64::from(count)
+    shares.iter().fold(0.0, |sum, share| sum + share) / f64::from(count)
 }

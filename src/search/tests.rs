@@ -19,7 +19,7 @@ const CATALOG: &str = "
 
 fn index(catalog: &str) -> (Vec<String>, Index) {
     let mut lines: Vec<(&str, &str)> =
-        catalog.lines().filter_map(|line| line.split_once('|')).collect();
+        catalog.lines().filter_map(|line| line.trim().split_once('|')).collect();
     lines.sort_unstable();
     let documents: Vec<Document> = lines
         .iter()
@@ -45,9 +45,15 @@ fn check(query: &str, depth: usize, expected: &Expect) {
 
 #[test]
 fn a_request_finds_its_tool_whatever_the_form_of_the_words() {
-    check("opening issues", 1, &expect![[""]]);
-    check("post mesage", 1, &expect![[""]]);
-    check("make a new issue in the repo", 1, &expect![[""]]);
+    check("opening issues", 1, &expect![[r#"
+        github__create_issue
+    "#]]);
+    check("post mesage", 1, &expect![[r#"
+        slack__post_message
+    "#]]);
+    check("make a new issue in the repo", 1, &expect![[r#"
+        github__create_issue
+    "#]]);
 }
 
 #[test]
@@ -62,8 +68,16 @@ fn a_typed_name_is_first_in_every_spelling() {
 
 #[test]
 fn every_tool_of_a_typed_name_and_every_name_of_a_list_is_found() {
-    check("search", 3, &expect![[""]]);
-    check("create_issue, post_message and list_commits", 3, &expect![[""]]);
+    check("search", 3, &expect![[r#"
+        slack__search
+        wiki__search
+        web__search
+    "#]]);
+    check("create_issue, post_message and list_commits", 3, &expect![[r#"
+        github__list_commits
+        slack__post_message
+        github__create_issue
+    "#]]);
 }
 
 #[test]

@@ -134,8 +134,11 @@ impl Database {
         }
         if pruned > 0 {
             self.run(|connection| {
-                connection
-                    .execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
+                // It frees a page a step, so it has to be stepped to its end.
+                let mut freeing = connection.prepare("PRAGMA incremental_vacuum")?;
+                let mut pages = freeing.query([])?;
+                while pages.next()?.is_some() {}
+                connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
             })?;
         }
         Ok(pruned)
