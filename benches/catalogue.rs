@@ -7,16 +7,36 @@ const VERBS: &[&str] = &[
     "schedule", "restart", "rename",
 ];
 const NOUNS: &[&str] = &[
-    "issue", "branch", "invoice", "calendar event", "message", "dashboard", "pod", "bucket",
-    "customer", "report", "pipeline", "table", "page", "secret", "alert", "deployment",
+    "issue",
+    "branch",
+    "invoice",
+    "calendar event",
+    "message",
+    "dashboard",
+    "pod",
+    "bucket",
+    "customer",
+    "report",
+    "pipeline",
+    "table",
+    "page",
+    "secret",
+    "alert",
+    "deployment",
 ];
 const DETAILS: &[&str] = &[
-    "in a repository", "for the current user", "with optional filters", "by its id",
-    "and returns the new state", "across all projects", "between two dates", "in one step",
+    "in a repository",
+    "for the current user",
+    "with optional filters",
+    "by its id",
+    "and returns the new state",
+    "across all projects",
+    "between two dates",
+    "in one step",
 ];
 
 /// Queries of the length that agents write.
-pub const QUERIES: &[&str] = &[
+pub(crate) const QUERIES: &[&str] = &[
     "create an issue in the repository",
     "list all pods across projects",
     "search messages between two dates",
@@ -26,7 +46,7 @@ pub const QUERIES: &[&str] = &[
 ];
 
 /// One tool definition; `number` is the seed.
-pub fn definition(number: usize) -> (String, String) {
+pub(crate) fn definition(number: usize) -> (String, String) {
     let pick = |list: &[&'static str], step: usize| list[(number * 7919 + step) / 13 % list.len()];
     let (verb, noun) = (pick(VERBS, 1), pick(NOUNS, number));
     let name = format!("{verb}_{}_{number}", noun.replace(' ', "_"));
@@ -50,8 +70,7 @@ pub fn definition(number: usize) -> (String, String) {
 }
 
 /// `count` documents over 30 tools a server, in the order of their keys.
-#[cfg_attr(not(test), allow(dead_code))]
-pub fn documents(count: usize) -> Vec<Document> {
+pub(crate) fn documents(count: usize) -> Vec<Document> {
     let mut documents: Vec<Document> = (0..count)
         .map(|number| {
             let (name, text) = definition(number);

@@ -1,7 +1,5 @@
 //! Speed of the gateway's own work: listing, and routing a call up to its server.
 
-mod catalogue;
-
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,9 +11,11 @@ use coffer::gateway::{
     Environment, Fleet, FleetParts, Gateway, GatewaySettings, Outlet, Session, definitions,
 };
 use coffer::search::Options;
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion};
 use serde_json::value::RawValue;
 use tokio_util::task::TaskTracker;
+
+use crate::catalogue;
 
 const SIZES: [usize; 3] = [150, 3_000, 30_000];
 
@@ -84,7 +84,7 @@ fn gateway(tools: usize) -> (Arc<Gateway>, Arc<Session>, Arc<dyn Outlet>) {
     (gateway, session, outlet)
 }
 
-fn requests(criterion: &mut Criterion) {
+pub(crate) fn requests(criterion: &mut Criterion) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let _entered = runtime.enter();
     for (group, message) in [
@@ -99,8 +99,9 @@ fn requests(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(group);
         for size in SIZES {
             let (gateway, session, outlet) = gateway(size);
-            let hello =
-                Bytes::from_static(br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#);
+            let hello = Bytes::from_static(
+                br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#,
+            );
             runtime.block_on(gateway.take(&session, &hello, &outlet));
             let message = Bytes::from(message.clone());
             group.bench_function(BenchmarkId::from_parameter(size), |bench| {
@@ -110,6 +111,3 @@ fn requests(criterion: &mut Criterion) {
         group.finish();
     }
 }
-
-criterion_group!(benches, requests);
-criterion_main!(benches);

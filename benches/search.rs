@@ -1,34 +1,38 @@
 //! Speed of the stages of a search, on seeded data.
 
-mod catalogue;
-
 use std::hint::black_box;
 
 use coffer::search::{Index, Options, words};
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion};
+
+use crate::catalogue;
 
 const SIZES: [usize; 3] = [150, 3_000, 30_000];
 
-fn tokenize(criterion: &mut Criterion) {
+pub(crate) fn tokenize(criterion: &mut Criterion) {
     let texts: Vec<String> = (0..150).map(|number| catalogue::definition(number).1).collect();
     criterion.bench_function("tokenize/150 definitions", |bench| {
         bench.iter(|| texts.iter().map(|text| words(black_box(text)).len()).sum::<usize>());
     });
 }
 
-fn build(criterion: &mut Criterion) {
+pub(crate) fn build(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("build");
     group.sample_size(10);
     for size in SIZES {
         let documents = catalogue::documents(size);
-        group.bench_with_input(BenchmarkId::from_parameter(size), &documents, |bench, documents| {
-            bench.iter(|| Index::build(documents.clone(), Options::tuned()));
-        });
+        group.bench_with_input(
+            BenchmarkId::from_parameter(size),
+            &documents,
+            |bench, documents| {
+                bench.iter(|| Index::build(documents.clone(), Options::tuned()));
+            },
+        );
     }
     group.finish();
 }
 
-fn bm25(criterion: &mut Criterion) {
+pub(crate) fn bm25(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("bm25");
     for size in SIZES {
         let index = Index::build(catalogue::documents(size), Options::tuned());
@@ -39,6 +43,3 @@ fn bm25(criterion: &mut Criterion) {
     }
     group.finish();
 }
-
-criterion_group!(benches, tokenize, build, bm25);
-criterion_main!(benches);

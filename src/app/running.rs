@@ -104,12 +104,12 @@ impl Running {
                 .map_err(|source| system("starting the invocation log", source))?;
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let catalog = Catalog::new(definitions, Options::tuned());
-        let fleet = Fleet::new(parts(&start, &catalog, keeper, tasks.clone()));
+        let fleet = Fleet::new(parts(&start, &catalog, keeper, &tasks));
         let gateway = Gateway::new(catalog.clone(), fleet.clone(), log, config.gateway.clone());
         let apply = Apply { gateway: gateway.clone(), ad_hoc: start.ad_hoc, only: start.only };
         let unlisted = apply.now(&snapshots.borrow());
         catalog.rebuild();
-        let building = catalog.clone().keep_building();
+        let building = catalog.keep_building();
         let until = stop.clone();
         tasks.spawn(async move { until.run_until_cancelled(building).await });
         let unlisted = unlisted.iter().filter_map(|name| fleet.get(name)).collect();
@@ -146,7 +146,7 @@ fn parts(
     start: &Start<'_>,
     catalog: &Arc<Catalog>,
     keeper: Keeper,
-    tasks: TaskTracker,
+    tasks: &TaskTracker,
 ) -> FleetParts {
     let guard = Guard::start()
         .inspect_err(|error| {
@@ -161,7 +161,7 @@ fn parts(
         settings,
         environment: Environment::new(start.variables.all()),
         guard,
-        tasks,
+        tasks: tasks.clone(),
         on_manifest: Arc::new(move |server: &ServerName, manifest: Manifest| {
             let manifest = Arc::new(manifest);
             catalog.offer(server, manifest.clone());

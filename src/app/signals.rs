@@ -19,7 +19,7 @@ pub(super) async fn asked_to_end() {
         }
         _ => {
             tracing::warn!("signals cannot be heard; the program ends with its input");
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

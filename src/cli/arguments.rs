@@ -143,6 +143,7 @@ pub(super) struct StdioArguments {
     pub(super) config: Option<PathBuf>,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[derive(Args, Debug)]
 pub(super) struct AddArguments {
     /// Name of the server: a-z, 0-9 and `-`, at most 24 characters
@@ -187,9 +188,9 @@ pub(super) struct AddArguments {
 pub(super) enum ToolFormat {
     /// As MCP lists them
     Mcp,
-    /// Functions of the OpenAI APIs
+    /// As functions for `OpenAI`
     Openai,
-    /// Tools of the Anthropic API
+    /// As tools for Anthropic
     Anthropic,
 }
 

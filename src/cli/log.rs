@@ -28,20 +28,19 @@ pub(super) fn run(context: &Context, arguments: &LogArguments) -> Result<(), Cli
     }
     print(&calls, arguments.json, true)?;
     filter.after_id = Some(calls.last().map_or(0, |call| call.id));
-    while arguments.follow {
-        std::thread::sleep(LOOK_EVERY);
-        follow(&database, &mut filter, arguments.json)?;
-    }
-    Ok(())
+    if arguments.follow { follow(&database, filter, arguments.json) } else { Ok(()) }
 }
 
-fn follow(database: &Database, filter: &mut CallFilter, json: bool) -> Result<(), CliError> {
-    let calls = database.calls(filter)?;
-    if let Some(last) = calls.last() {
-        filter.after_id = Some(last.id);
-        print(&calls, json, false)?;
+/// Prints calls as they come, until the process is ended or the reader has gone.
+fn follow(database: &Database, mut filter: CallFilter, json: bool) -> Result<(), CliError> {
+    loop {
+        std::thread::sleep(LOOK_EVERY);
+        let calls = database.calls(&filter)?;
+        if let Some(last) = calls.last() {
+            filter.after_id = Some(last.id);
+            print(&calls, json, false)?;
+        }
     }
-    Ok(())
 }
 
 fn print(calls: &[LoggedCall], json: bool, has_header: bool) -> Result<(), CliError> {

@@ -161,8 +161,7 @@ impl SchemaText {
 /// The text up to the first end of a sentence or line that leaves something.
 fn first_sentence(description: &str) -> &str {
     let description = description.trim();
-    let mut characters = description.char_indices().peekable();
-    while let Some((at, c)) = characters.next() {
+    for (at, c) in description.char_indices() {
         let next_is_blank = || description[at + c.len_utf8()..].starts_with(char::is_whitespace);
         let ends = match c {
             '.' | '!' | '?' => next_is_blank(),

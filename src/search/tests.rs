@@ -45,15 +45,27 @@ fn check(query: &str, depth: usize, expected: &Expect) {
 
 #[test]
 fn a_request_finds_its_tool_whatever_the_form_of_the_words() {
-    check("opening issues", 1, &expect![[r#"
+    check(
+        "opening issues",
+        1,
+        &expect![[r#"
         github__create_issue
-    "#]]);
-    check("post mesage", 1, &expect![[r#"
+    "#]],
+    );
+    check(
+        "post mesage",
+        1,
+        &expect![[r#"
         slack__post_message
-    "#]]);
-    check("make a new issue in the repo", 1, &expect![[r#"
+    "#]],
+    );
+    check(
+        "make a new issue in the repo",
+        1,
+        &expect![[r#"
         github__create_issue
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -68,16 +80,24 @@ fn a_typed_name_is_first_in_every_spelling() {
 
 #[test]
 fn every_tool_of_a_typed_name_and_every_name_of_a_list_is_found() {
-    check("search", 3, &expect![[r#"
+    check(
+        "search",
+        3,
+        &expect![[r#"
         slack__search
         wiki__search
         web__search
-    "#]]);
-    check("create_issue, post_message and list_commits", 3, &expect![[r#"
+    "#]],
+    );
+    check(
+        "create_issue, post_message and list_commits",
+        3,
+        &expect![[r#"
         github__list_commits
         slack__post_message
         github__create_issue
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -171,7 +171,7 @@ impl Database {
             let copy = path.with_extension(format!("db.before-{known}"));
             self.run(|connection| connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]))?;
         }
-        self.write(|connection| apply(connection))?;
+        self.write(apply)?;
         Ok(())
     }
 }

@@ -50,10 +50,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("toml", &["config"]),
     ("tracing_subscriber", &["telemetry"]),
     // `sys` has the pipes; below `catalog` nothing else waits.
-    (
-        "tokio",
-        &["sys", "catalog", "gateway", "evaluation", "http", "example_server", "app", "cli"],
-    ),
+    ("tokio", &["sys", "catalog", "gateway", "evaluation", "http", "example_server", "app", "cli"]),
 ];
 
 #[test]
@@ -80,7 +77,9 @@ fn super_never_leaves_its_module() {
         let root = Path::new(module).join("mod.rs");
         for (file, line) in lines_of(module) {
             let climbs = line.contains("super::super");
-            if climbs || (file.ends_with(&root) && line.contains("super::") && !line.contains("{super}")) {
+            if climbs
+                || (file.ends_with(&root) && line.contains("super::") && !line.contains("{super}"))
+            {
                 offences.push(format!("{}: {line}", file.display()));
             }
         }

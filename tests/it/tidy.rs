@@ -26,7 +26,8 @@ fn every_file_says_what_it_owns_and_stays_short() {
 
 #[test]
 fn open_work_is_an_issue_and_no_test_is_switched_off() {
-    let markers = [["TO", "DO"], ["FIX", "ME"], ["#[ign", "ore"], ["should_", "panic"]].map(|p| p.concat());
+    let markers =
+        [["TO", "DO"], ["FIX", "ME"], ["#[ign", "ore"], ["should_", "panic"]].map(|p| p.concat());
     let mut offences = Vec::new();
     for folder in ["src", "tests", "benches"] {
         for path in rust_files(&root().join(folder)) {

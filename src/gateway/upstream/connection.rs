@@ -55,7 +55,7 @@ pub(super) struct Sizes {
 #[derive(Debug)]
 pub(super) enum Link {
     Stdio(Arc<Outbox>),
-    Http(HttpLink),
+    Http(Box<HttpLink>),
 }
 
 /// What a server said of itself in the handshake.

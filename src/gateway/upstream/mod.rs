@@ -6,7 +6,7 @@
 //! - `http`: the client side of Streamable HTTP; `sse`: its event streams
 //! - `listing`: all pages of all lists
 //! - `backoff`: when to try again
-//! - `upstream`: one server, kept connected
+//! - `state`: where one server stands; `supervise`: keeps it connected
 //! - `fleet`: all of them
 
 mod backoff;
@@ -21,12 +21,12 @@ mod pending;
 mod process;
 mod ring;
 mod sse;
+mod state;
 mod supervise;
-mod upstream;
 
 pub(super) use connection::Limits;
 pub use environment::Environment;
 pub use error::{RequestError, StartError};
 pub use fleet::{Fleet, FleetParts, OnManifest, OnState};
 pub(super) use pending::ProgressSink;
-pub use upstream::{Phase, Upstream, UpstreamReport};
+pub use state::{Phase, Upstream, UpstreamReport};

@@ -45,7 +45,6 @@ pub(super) struct Process {
 
 impl Launch {
     /// Starts the child, and the tasks that carry its messages.
-    #[expect(clippy::disallowed_types, reason = "one of the two places that start a process")]
     pub(super) fn start(
         self,
         ring: &Arc<Ring>,
@@ -73,9 +72,12 @@ impl Launch {
             }
             command.current_dir(cwd);
         }
-        let mut child = command.spawn().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => StartError::NoProgram(program.clone()),
-            _ => failed(error),
+        let mut child = command.spawn().map_err(|error| {
+            if error.kind() == io::ErrorKind::NotFound {
+                StartError::NoProgram(program.clone())
+            } else {
+                failed(error)
+            }
         })?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or_default();
         if let Some(guard) = &self.guard {

@@ -15,7 +15,7 @@ use super::http::HttpLink;
 use super::listing::list_all;
 use super::process::{Launch, Process};
 use super::ring::Ring;
-use super::upstream::{Phase, Upstream};
+use super::state::{Phase, Upstream};
 use crate::domain::{Server, Transport};
 
 /// A connection with what is needed to end it.
@@ -65,14 +65,14 @@ pub(super) async fn open(
             (Some(process), connection)
         }
         Transport::Http(transport) => {
-            let link = Link::Http(HttpLink::new(&transport, parts.tasks.clone())?);
+            let link = Link::Http(Box::new(HttpLink::new(&transport, parts.tasks.clone())?));
             (None, Connection::new(server.name.clone(), link, ring, sizes, sender))
         }
     };
     let opened = Opened { connection, process, events };
     let greeted = timeout(sizes.start_timeout, opened.connection.greet()).await;
-    let greeted = greeted
-        .unwrap_or_else(|_| Err(StartError::Silent { limit: sizes.start_timeout, hint: "" }));
+    let greeted =
+        greeted.unwrap_or(Err(StartError::Silent { limit: sizes.start_timeout, hint: "" }));
     match greeted {
         Ok(()) => Ok(opened),
         Err(error) => {
