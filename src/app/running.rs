@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use thiserror::Error;
 use tokio::sync::{Semaphore, watch};
@@ -17,6 +18,9 @@ use crate::gateway::{Environment, Fleet, FleetParts, Gateway, definitions};
 use crate::search::Options;
 use crate::storage::{Database, JournalMode, OpenDatabaseError, StorageError};
 use crate::sys::{Guard, create_private_folder, is_on_network};
+
+/// Longest orderly end: every step of stopping a server has a shorter limit.
+const LONGEST_END: Duration = Duration::from_secs(15);
 
 /// Why the program cannot start.
 #[derive(Debug, Error)]
@@ -129,7 +133,9 @@ impl Running {
         }
         self.gateway.fleet.stop().await;
         self.tasks.close();
-        self.tasks.wait().await;
+        if tokio::time::timeout(LONGEST_END, self.tasks.wait()).await.is_err() {
+            tracing::error!("something did not end in time; the guard ends what is left of it");
+        }
         let Self { gateway, keeper, log_writer, .. } = self;
         drop(gateway);
         let joined = tokio::task::spawn_blocking(move || {

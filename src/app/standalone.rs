@@ -10,9 +10,14 @@ pub async fn serve_standalone(start: Start<'_>) -> Result<(), AppError> {
     let running = Running::start(start)?;
     let session = new_secret().unwrap_or_else(|_| "stdio".to_owned());
     let stop = running.stop.clone();
+    let signalled = async {
+        asked_to_end().await;
+        stop.cancel();
+        std::future::pending::<()>().await;
+    };
     let served = tokio::select! {
         served = serve_stdio(&running.gateway, &session, &running.tasks, &stop) => served,
-        () = asked_to_end() => Ok(()),
+        () = signalled => Ok(()),
     };
     running.shut_down().await;
     served.map_err(|source| AppError::System {

@@ -97,6 +97,8 @@ impl Gateway {
     pub fn spread_news(self: &Arc<Self>, tasks: &TaskTracker, stop: CancellationToken) {
         let gateway = self.clone();
         let news = async move {
+            // What clients have not been able to list yet is no news.
+            gateway.opened().await;
             let mut changes = gateway.catalog.changes();
             let mut told = *changes.borrow_and_update();
             while changes.changed().await.is_ok() {
