@@ -12,6 +12,7 @@ use crate::app::{GatewayFile, kept_catalog};
 use crate::catalog::{Snapshot, View};
 use crate::config::Config;
 use crate::domain::{Server, Transport};
+use crate::sys::prepare_tls;
 
 /// How long a running gateway may take to say how its servers are.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -178,6 +179,7 @@ fn running(config: &Config, name: &str) -> Option<Value> {
     let file = std::fs::read(config.folders.gateway()).ok()?;
     let file: GatewayFile = serde_json::from_slice(&file).ok()?;
     let token = std::fs::read_to_string(config.folders.token()).unwrap_or_default();
+    prepare_tls();
     runtime().ok()?.block_on(async {
         let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().ok()?;
         let request = client.get(format!("http://{}/api/servers", file.address));

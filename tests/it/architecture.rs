@@ -47,6 +47,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rusqlite", &["storage"]),
     ("rust_stemmers", &["search"]),
     ("rustix", &["sys"]),
+    ("rustls", &["sys"]),
     ("toml", &["config"]),
     ("tracing_subscriber", &["telemetry"]),
     // `sys` has the pipes; below `catalog` nothing else waits.

@@ -4,5 +4,17 @@
 #![expect(clippy::disallowed_methods, reason = "tests start processes and read the clock")]
 
 mod architecture;
+mod call_log;
+mod command_codes;
+mod commands;
+mod commands_tools;
+mod database;
+mod database_sharing;
 mod driver;
+mod given;
+mod offering;
+mod search;
+mod search_answer;
+mod search_curation;
+mod search_queries;
 mod tidy;

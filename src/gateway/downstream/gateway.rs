@@ -132,7 +132,13 @@ impl Gateway {
             let report = upstream.report();
             let Ok(name) = report.name.parse::<ServerName>() else { continue };
             let status = match upstream.phase() {
-                Phase::Ready { .. } => "ready",
+                Phase::Ready { is_listed: true } => "ready",
+                Phase::Ready { is_listed: false } => {
+                    context.notices.push(format!(
+                        "server `{name}` has not listed its tools yet; they may be missing here"
+                    ));
+                    "ready"
+                }
                 Phase::Starting => {
                     context.notices.push(format!(
                         "server `{name}` is still starting; search again in a moment for its tools"

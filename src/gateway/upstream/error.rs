@@ -24,6 +24,9 @@ pub enum StartError {
         /// What the system said.
         reason: String,
     },
+    /// It was connected, and its connection ended.
+    #[error("its connection ended; it is started again")]
+    Lost,
     /// It ended before the handshake was over.
     #[error("it ended before the handshake was over; `coffer show` has what it printed")]
     Ended,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -48,6 +49,13 @@ impl fmt::Debug for FleetParts {
             .debug_struct("FleetParts")
             .field("settings", &self.settings)
             .finish_non_exhaustive()
+    }
+}
+
+impl FleetParts {
+    /// How long a server may take to start before it is called unreachable.
+    pub(super) fn start_timeout(&self, server: &Server) -> Duration {
+        server.start_timeout.unwrap_or(self.settings.start_timeout)
     }
 }
 
@@ -124,7 +132,7 @@ impl Fleet {
     ) -> Result<Arc<Connection>, RequestError> {
         let stopped = || RequestError::Unreachable(super::error::StartError::Stopping);
         let upstream = self.get(name).ok_or_else(stopped)?;
-        let limit = upstream.server.start_timeout.unwrap_or(self.parts.settings.start_timeout);
+        let limit = self.parts.start_timeout(&upstream.server);
         if upstream.server.is_per_client {
             return self.private_connection(&upstream.server, session).await;
         }
@@ -151,7 +159,9 @@ impl Fleet {
                 self.parts.tasks.spawn(opened.close());
             }
         }
-        let opened = open(server, &self.parts, |_| {}).await.map_err(RequestError::Unreachable)?;
+        let never = CancellationToken::new();
+        let opened =
+            open(server, &self.parts, &never, |_| {}).await.map_err(RequestError::Unreachable)?;
         let connection = opened.connection.clone();
         private.insert(key, opened);
         Ok(connection)

@@ -18,6 +18,7 @@ use super::error::{RequestError, StartError};
 use super::http_error::{Refusal, Verdict, names_the_session};
 use super::sse::EventReader;
 use crate::domain::HttpTransport;
+use crate::sys::prepare_tls;
 
 /// Redirects followed within one origin.
 const MOST_REDIRECTS: usize = 5;
@@ -66,6 +67,7 @@ impl HttpLink {
             return Err(StartError::Http("its URL must begin with http:// or https://".to_owned()));
         }
         let headers = headers_of(&transport.headers)?;
+        prepare_tls();
         let mut builder = Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT_TIMEOUT)

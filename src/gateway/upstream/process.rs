@@ -41,6 +41,17 @@ pub(super) struct Process {
     child: Child,
     group: i32,
     guard: Option<Arc<Guard>>,
+    is_over: bool,
+}
+
+/// Where nobody could stop it in order, as after a panic, it is killed.
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !self.is_over {
+            end_group(self.group, true);
+            self.forget();
+        }
+    }
 }
 
 impl Launch {
@@ -96,7 +107,7 @@ impl Launch {
         self.tasks.spawn(async move { outbox.drain().await });
         self.tasks.spawn(read_output(output, connection.clone()));
         self.tasks.spawn(read_errors(errors, ring.clone()));
-        Ok((Process { child, group, guard: self.guard }, connection))
+        Ok((Process { child, group, guard: self.guard, is_over: false }, connection))
     }
 }
 
@@ -147,6 +158,11 @@ impl Process {
             }
             end_group(self.group, true);
         }
+        self.is_over = true;
+        self.forget();
+    }
+
+    fn forget(&self) {
         if let Some(guard) = &self.guard {
             guard.forget(self.group);
         }

@@ -117,8 +117,9 @@ impl Upstream {
             let now = state.borrow_and_update();
             match (&now.connection, &now.phase) {
                 (Some(connection), _) => return Ok(connection.clone()),
-                (None, Phase::Waiting { error, .. }) => {
-                    if now.since.elapsed() < LEAST_PAUSE {
+                (None, Phase::Waiting { error, failures }) => {
+                    // One loss says little about a server that has worked.
+                    if *failures > 1 && now.since.elapsed() < LEAST_PAUSE {
                         return Err(RequestError::Unreachable(error.clone()));
                     }
                     self.wanted.notify_one();
@@ -137,6 +138,8 @@ impl Upstream {
                 let now = state.borrow_and_update();
                 match (&now.connection, &now.phase) {
                     (Some(connection), _) => return Ok(connection.clone()),
+                    // Slow, but still on its way.
+                    (None, Phase::Waiting { error: StartError::Silent { .. }, .. }) => {}
                     (None, Phase::Waiting { error, .. }) => return Err(error.clone()),
                     (None, Phase::Stopped) => return Err(StartError::Stopping),
                     (None, Phase::Starting | Phase::Ready { .. }) => {}

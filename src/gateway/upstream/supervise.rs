@@ -1,10 +1,11 @@
 //! Keeps one server connected and its lists fresh, until it is stopped.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::backoff::{PROVEN_AFTER, pause_after};
@@ -36,20 +37,24 @@ impl Opened {
     }
 }
 
-/// Starts or reaches `server` and shakes hands. On failure nothing is left behind.
+/// How much longer than its start timeout a server is given before it is stopped:
+/// a first start may have to download it, and would begin anew each time.
+const PATIENCE: u32 = 10;
+
+/// Starts or reaches `server` and shakes hands. On failure, or on `stop`, nothing
+/// is left behind.
 pub(super) async fn open(
     server: &Server,
     parts: &FleetParts,
+    stop: &CancellationToken,
     keep_ring: impl FnOnce(Arc<Ring>),
 ) -> Result<Opened, StartError> {
     let environment = parts.environment.clone();
     let transport = server.transport.expanded(&|name| environment.get(name))?;
     let ring = Arc::new(Ring::new(transport.masker()));
     keep_ring(ring.clone());
-    let sizes = Sizes {
-        largest_message: parts.settings.largest_message,
-        start_timeout: server.start_timeout.unwrap_or(parts.settings.start_timeout),
-    };
+    let start_timeout = parts.start_timeout(server) * PATIENCE;
+    let sizes = Sizes { largest_message: parts.settings.largest_message, start_timeout };
     let (sender, events) = unbounded_channel();
     let (process, connection) = match transport {
         Transport::Stdio(transport) => {
@@ -70,10 +75,8 @@ pub(super) async fn open(
         }
     };
     let opened = Opened { connection, process, events };
-    let greeted = timeout(sizes.start_timeout, opened.connection.greet()).await;
-    let greeted =
-        greeted.unwrap_or(Err(StartError::Silent { limit: sizes.start_timeout, hint: "" }));
-    match greeted {
+    let greeted = stop.run_until_cancelled(opened.connection.greet()).await;
+    match greeted.unwrap_or(Err(StartError::Stopping)) {
         Ok(()) => Ok(opened),
         Err(error) => {
             opened.close().await;
@@ -87,29 +90,22 @@ pub(super) async fn supervise(upstream: Arc<Upstream>, parts: FleetParts, stop: 
     let mut failures = 0;
     while !stop.is_cancelled() {
         upstream.set(Phase::Starting, None, None);
-        let attempt = async {
-            let _turn = parts.starts.acquire().await;
-            open(&upstream.server, &parts, |ring| upstream.keep_ring(ring)).await
-        };
-        let error = match stop.run_until_cancelled(attempt).await {
-            None => break,
-            Some(Ok(opened)) => {
+        let error = match attempt(&upstream, &parts, &stop).await {
+            Ok(opened) => {
                 let begin = Instant::now();
                 serve(&upstream, &parts, opened, &stop).await;
                 if begin.elapsed() > PROVEN_AFTER {
                     failures = 0;
                 }
-                StartError::Ended
+                StartError::Lost
             }
-            Some(Err(error)) => error,
+            Err(error) => error,
         };
         if stop.is_cancelled() {
             break;
         }
         failures += 1;
-        tracing::warn!(server.name = %upstream.server.name, %error, failures, "server is not reachable");
-        (parts.on_state)(&upstream.server.name, Some(error.to_string()));
-        upstream.set(Phase::Waiting { error, failures }, None, None);
+        waits(&upstream, &parts, error, failures);
         tokio::select! {
             () = stop.cancelled() => {}
             () = sleep(pause_after(failures)) => {}
@@ -118,6 +114,33 @@ pub(super) async fn supervise(upstream: Arc<Upstream>, parts: FleetParts, stop: 
         }
     }
     upstream.set(Phase::Stopped, None, None);
+}
+
+/// One attempt, in its turn. A server that is slow to start is called unreachable
+/// after its start timeout and makes room for others, but is not given up.
+async fn attempt(
+    upstream: &Upstream,
+    parts: &FleetParts,
+    stop: &CancellationToken,
+) -> Result<Opened, StartError> {
+    let turn = stop.run_until_cancelled(parts.starts.acquire()).await;
+    let mut opening = pin!(open(&upstream.server, parts, stop, |ring| upstream.keep_ring(ring)));
+    let limit = parts.start_timeout(&upstream.server);
+    tokio::select! {
+        opened = &mut opening => return opened,
+        () = sleep(limit) => {}
+    }
+    drop(turn);
+    waits(upstream, parts, StartError::Silent { limit, hint: "; it may still be starting" }, 1);
+    opening.await
+}
+
+/// Notes and tells that a server is not reachable.
+fn waits(upstream: &Upstream, parts: &FleetParts, error: StartError, failures: u32) {
+    let name = &upstream.server.name;
+    tracing::warn!(server.name = %name, %error, failures, "server is not reachable");
+    (parts.on_state)(name, Some(error.to_string()));
+    upstream.set(Phase::Waiting { error, failures }, None, None);
 }
 
 /// Serves one connection until it ends or `stop`, keeping the lists fresh.
