@@ -224,8 +224,9 @@ impl Connection {
         }
     }
 
-    /// Takes what the server sent: a line, a body or the data of an event.
-    pub(super) fn receive(self: &Arc<Self>, bytes: &Bytes) {
+    /// Takes what the server sent: a line, a body or the data of an event. `carrier`
+    /// is the request whose answer it came in, where the transport tells.
+    pub(super) fn receive(self: &Arc<Self>, bytes: &Bytes, carrier: Option<u64>) {
         let lossy;
         let (bytes, text) = match std::str::from_utf8(bytes) {
             Ok(text) => (bytes, text),
@@ -242,13 +243,13 @@ impl Connection {
             tracing::debug!(server.name = %self.server, bytes = bytes.len(), "skipped output that is no MCP message");
         }
         for message in found.messages {
-            self.take(&message, bytes);
+            self.take(&message, bytes, carrier);
         }
     }
 
-    fn take(self: &Arc<Self>, message: &Message<'_>, bytes: &Bytes) {
+    fn take(self: &Arc<Self>, message: &Message<'_>, bytes: &Bytes, carrier: Option<u64>) {
         match (message.method.as_deref(), message.id) {
-            (None, Some(id)) => self.answered(id, message, bytes),
+            (None, Some(id)) => self.answered(id, message, bytes, carrier),
             (Some(method), Some(id)) => self.asked(method, id),
             (Some("notifications/progress"), None) => {
                 if let Some(params) = message.params
@@ -270,18 +271,21 @@ impl Connection {
         }
     }
 
-    fn answered(&self, id: &RawValue, message: &Message<'_>, bytes: &Bytes) {
+    fn answered(&self, id: &RawValue, message: &Message<'_>, bytes: &Bytes, carrier: Option<u64>) {
         let part = |raw: &RawValue| bytes.slice_ref(raw.get().as_bytes());
         let answer = match (message.error, message.result) {
             (Some(error), _) => Ok(Reply::Error(part(error))),
             (None, Some(result)) => Ok(Reply::Result(part(result))),
             (None, None) => Err(RequestError::Empty),
         };
+        // An error that names no request belongs to the one whose answer it came in.
+        let is_nameless = id.get() == "null";
+        let carrier = carrier.filter(|_| is_nameless && message.error.is_some());
         // Some servers turn a number into a string; only numbers are ever sent.
-        let matched =
-            id.get().trim_matches('"').parse().is_ok_and(|id| self.pending.complete(id, answer));
-        if !matched {
-            if id.get() == "null" {
+        let named = id.get().trim_matches('"').parse().ok();
+        let is_matched = named.or(carrier).is_some_and(|id| self.pending.complete(id, answer));
+        if !is_matched {
+            if is_nameless {
                 self.pending.note_unmatched();
             }
             tracing::debug!(server.name = %self.server, "an answer belongs to no request");

@@ -97,7 +97,7 @@ impl HttpLink {
     ) -> Result<(), RequestError> {
         let is_first = self.lock().number == 0;
         let response = self.send(connection, &text, !is_first).await?;
-        self.deliver(connection, response).await?;
+        self.deliver(connection, response, Some(id)).await?;
         // The reply has been handed over by now; if not, it never comes.
         connection.fail(id, RequestError::Http("ended its answer without a result".to_owned()));
         Ok(())
@@ -149,7 +149,7 @@ impl HttpLink {
                 if response.status() != StatusCode::OK || !is_event_stream(&response) {
                     return;
                 }
-                let _ended = self.deliver(connection, response).await;
+                let _ended = self.deliver(connection, response, None).await;
             }
             failures = if begin.elapsed() > PROVEN_AFTER { 1 } else { failures + 1 };
             sleep(pause_after(failures)).await;
@@ -263,6 +263,7 @@ impl HttpLink {
         &self,
         connection: &Arc<Connection>,
         mut response: Response,
+        carrier: Option<u64>,
     ) -> Result<(), RequestError> {
         let limit = connection.largest_message();
         if is_event_stream(&response) {
@@ -270,7 +271,7 @@ impl HttpLink {
             while let Some(piece) = response.chunk().await.map_err(|error| failure_of(&error))? {
                 let events = events.take(&piece).map_err(|_| RequestError::TooLarge { limit })?;
                 for event in events {
-                    connection.receive(&event.data);
+                    connection.receive(&event.data, carrier);
                 }
             }
             return Ok(());
@@ -283,7 +284,7 @@ impl HttpLink {
             body.extend_from_slice(&piece);
         }
         if !body.is_empty() {
-            connection.receive(&body.freeze());
+            connection.receive(&body.freeze(), carrier);
         }
         Ok(())
     }
