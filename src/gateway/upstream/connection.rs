@@ -225,8 +225,9 @@ impl Connection {
     }
 
     /// Takes what the server sent: a line, a body or the data of an event. `carrier`
-    /// is the request whose answer it came in, where the transport tells.
-    pub(super) fn receive(self: &Arc<Self>, bytes: &Bytes, carrier: Option<u64>) {
+    /// is the request whose answer it came in, where the transport tells. `false`
+    /// when no message was in it.
+    pub(super) fn receive(self: &Arc<Self>, bytes: &Bytes, carrier: Option<u64>) -> bool {
         let lossy;
         let (bytes, text) = match std::str::from_utf8(bytes) {
             Ok(text) => (bytes, text),
@@ -242,9 +243,10 @@ impl Connection {
             self.ring.push(bytes);
             tracing::debug!(server.name = %self.server, bytes = bytes.len(), "skipped output that is no MCP message");
         }
-        for message in found.messages {
-            self.take(&message, bytes, carrier);
+        for message in &found.messages {
+            self.take(message, bytes, carrier);
         }
+        !found.messages.is_empty()
     }
 
     fn take(self: &Arc<Self>, message: &Message<'_>, bytes: &Bytes, carrier: Option<u64>) {

@@ -58,6 +58,15 @@ struct Session {
     number: u64,
 }
 
+/// What a body brought.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Delivered {
+    /// Messages, or nothing.
+    Passed,
+    /// Word that the session is not known.
+    SessionLost,
+}
+
 impl HttpLink {
     /// Prepares the endpoint; nothing is sent yet.
     pub(super) fn new(transport: &HttpTransport, tasks: TaskTracker) -> Result<Self, StartError> {
@@ -95,9 +104,13 @@ impl HttpLink {
         id: u64,
         text: Bytes,
     ) -> Result<(), RequestError> {
-        let is_first = self.lock().number == 0;
-        let response = self.send(connection, &text, !is_first).await?;
-        self.deliver(connection, response, Some(id)).await?;
+        let number = self.lock().number;
+        let response = self.send(connection, &text, number > 0).await?;
+        if self.deliver(connection, response, Some(id)).await? == Delivered::SessionLost {
+            self.renew(connection, number).await?;
+            let reason = "had forgotten the session; a new one has begun".to_owned();
+            return Err(RequestError::Http(reason));
+        }
         // The reply has been handed over by now; if not, it never comes.
         connection.fail(id, RequestError::Http("ended its answer without a result".to_owned()));
         Ok(())
@@ -258,23 +271,31 @@ impl HttpLink {
         }
     }
 
-    /// Passes a body on: one JSON message, or the events of a stream.
+    /// Passes a body on: one JSON message, or the events of a stream. Some servers
+    /// say in a text of their own, with status 200, that the session is not known.
     async fn deliver(
         &self,
         connection: &Arc<Connection>,
         mut response: Response,
         carrier: Option<u64>,
-    ) -> Result<(), RequestError> {
+    ) -> Result<Delivered, RequestError> {
+        let mut delivered = Delivered::Passed;
+        let mut pass_on = |bytes: &Bytes| {
+            let is_message = connection.receive(bytes, carrier);
+            if !is_message && names_the_session(&String::from_utf8_lossy(bytes)) {
+                delivered = Delivered::SessionLost;
+            }
+        };
         let limit = connection.largest_message();
         if is_event_stream(&response) {
             let mut events = EventReader::new(limit);
             while let Some(piece) = response.chunk().await.map_err(|error| failure_of(&error))? {
                 let events = events.take(&piece).map_err(|_| RequestError::TooLarge { limit })?;
                 for event in events {
-                    connection.receive(&event.data, carrier);
+                    pass_on(&event.data);
                 }
             }
-            return Ok(());
+            return Ok(delivered);
         }
         let mut body = BytesMut::new();
         while let Some(piece) = response.chunk().await.map_err(|error| failure_of(&error))? {
@@ -284,9 +305,9 @@ impl HttpLink {
             body.extend_from_slice(&piece);
         }
         if !body.is_empty() {
-            connection.receive(&body.freeze(), carrier);
+            pass_on(&body.freeze());
         }
-        Ok(())
+        Ok(delivered)
     }
 
     fn keep_session(&self, id: &HeaderValue) {

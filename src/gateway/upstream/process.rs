@@ -114,7 +114,9 @@ impl Launch {
 async fn read_output(mut lines: LineReader, connection: Arc<Connection>) {
     loop {
         match lines.next().await {
-            Ok(Some(Line::Whole(line))) => connection.receive(&line, None),
+            Ok(Some(Line::Whole(line))) => {
+                connection.receive(&line, None);
+            }
             Ok(Some(Line::TooLong(head))) => connection.refuse_oversize(&head),
             Ok(None) | Err(_) => break,
         }
