@@ -106,7 +106,7 @@ fn record(path: &Path, report: &EvaluationReport) -> Result<(), CliError> {
     let mut recorded = Recorded::new();
     for set in &report.sets {
         for (ranker, figures) in &set.rankers {
-            let rounded = (figures.metrics.ndcg_10 * 1e4).round() / 1e4;
+            let rounded = (figures.figure() * 1e4).round() / 1e4;
             recorded.entry((*ranker).to_owned()).or_default().insert(set.set.clone(), rounded);
         }
     }
@@ -132,8 +132,11 @@ fn compare_with(path: &Path, report: &EvaluationReport) -> Result<(), CliError> 
             )
         })
         .collect();
-    Err(CliError::new(Kind::Unexpected, format!("nDCG@10 has dropped: {}", lines.join("; ")))
-        .hint("mend it, or record the new results with a reason in the commit"))
+    Err(CliError::new(
+        Kind::Unexpected,
+        format!("the ranking is worse than recorded: {}", lines.join("; ")),
+    )
+    .hint("mend it, or record the new results with a reason in the commit"))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CliError> {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::run::EvaluationReport;
+use super::run::{EvaluationReport, RankerReport};
 
-/// A fall of nDCG@10 that one changed query of a small set can cause.
+/// A fall that one changed query of a small set can cause.
 const NOISE: f64 = 0.01;
 
-/// Recorded nDCG@10 by ranker and set.
+/// The recorded figure by ranker and set: nDCG@10, or for a set of queries without
+/// an answer the share for which the ranking said so.
 pub type Recorded = BTreeMap<String, BTreeMap<String, f64>>;
 
 /// A set on which a ranker has become worse.
@@ -34,7 +35,7 @@ pub fn compare(report: &EvaluationReport, recorded: &Recorded) -> Vec<Drop> {
                 .iter()
                 .find(|one| one.set == *set)
                 .and_then(|one| one.rankers.get(ranker.as_str()))
-                .map_or(0.0, |figures| figures.metrics.ndcg_10);
+                .map_or(0.0, RankerReport::figure);
             if now < before - NOISE {
                 let (ranker, set) = (ranker.clone(), set.clone());
                 drops.push(Drop { ranker, set, before: *before, now });

@@ -46,6 +46,14 @@ pub struct RankerReport {
     pub none_mistaken: f64,
 }
 
+impl RankerReport {
+    /// The figure to compare: nDCG@10, or for queries without an answer the share
+    /// that was recognised.
+    pub fn figure(&self) -> f64 {
+        self.none_recognized.unwrap_or(self.metrics.ndcg_10)
+    }
+}
+
 /// The figures of one set.
 #[derive(Clone, Debug, Serialize)]
 pub struct SetReport {
