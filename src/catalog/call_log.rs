@@ -180,7 +180,7 @@ impl Writer {
                 .and_then(|database| database.append_calls(batch).map_err(Retry::after))
             {
                 Ok(()) => return,
-                Err(Retry::Later) if !is_over => {}
+                Err(Retry::Later) if !is_over && !self.queue.lock().is_closed => {}
                 Err(Retry::Later | Retry::Never) => {
                     let rows = u64::try_from(batch.len()).unwrap_or(u64::MAX);
                     self.queue.dropped.fetch_add(rows, Ordering::Relaxed);

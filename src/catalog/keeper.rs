@@ -91,8 +91,14 @@ fn run(mut database: Database, keeps: &Receiver<Keep>, snapshots: &watch::Sender
     loop {
         match keeps.recv_timeout(LOOK_EVERY) {
             Ok(keep) => {
-                if let Err(error) = write(&mut database, keep, snapshots) {
-                    tracing::warn!(%error, "what a server offers could not be kept");
+                for keep in std::iter::once(keep).chain(keeps.try_iter()) {
+                    let written = write(&mut database, keep, snapshots);
+                    if let Err(error) = written {
+                        tracing::warn!(%error, "what servers offer could not be kept");
+                        // Each further try would wait as long; it is offered again.
+                        keeps.try_iter().for_each(drop);
+                        break;
+                    }
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}

@@ -15,4 +15,4 @@ mod view;
 pub use call_log::{CallLog, CallLogWriter, Retention};
 pub use keeper::{Keeper, KeeperThread, Snapshot};
 pub use state::{Catalog, Changes, KnownServer, OwnTools};
-pub use view::{Route, Search, SearchFilter, View};
+pub use view::{Route, Search, SearchFilter, Switch, View};

@@ -233,14 +233,14 @@ mod tests {
         catalog.set_servers([known("a", &["gone", "kept"], &["gone"])]);
         catalog.rebuild();
         let view = catalog.view();
-        assert!(!view.tool("a__gone").unwrap().is_enabled);
+        assert!(!view.tool("a__gone").unwrap().is_enabled());
         assert!(!view.list(EntryKind::Tool).contains("gone"));
         assert_eq!(view.search("gone", &super::super::SearchFilter::default(), 5).searched, 1);
         // The switch is for the name, so it holds when the tool goes and comes back.
         catalog.offer(&"a".parse().unwrap(), manifest(&["kept"]));
         catalog.offer(&"a".parse().unwrap(), manifest(&["gone", "kept"]));
         catalog.rebuild();
-        assert!(!catalog.view().tool("a__gone").unwrap().is_enabled);
+        assert!(!catalog.view().tool("a__gone").unwrap().is_enabled());
     }
 
     #[test]

@@ -16,7 +16,25 @@ pub struct Route {
     /// The name that goes upstream.
     pub original: String,
     /// Whether the user lets it through.
-    pub is_enabled: bool,
+    pub switch: Switch,
+}
+
+/// What the user decided about a tool.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Switch {
+    /// It is on.
+    On,
+    /// The tool is off.
+    ToolOff,
+    /// Its server is off.
+    ServerOff,
+}
+
+impl Route {
+    /// Whether the user lets it through: the one gate.
+    pub fn is_enabled(&self) -> bool {
+        self.switch == Switch::On
+    }
 }
 
 /// One moment of the catalogue. Nobody sees half an update: a view is replaced whole.
@@ -145,7 +163,7 @@ impl View {
         let mut nearest: Vec<(usize, &str)> = self
             .tools
             .iter()
-            .filter(|(_, route)| route.is_enabled)
+            .filter(|(_, route)| route.is_enabled())
             .filter_map(|(exposed, route)| {
                 let distance = |candidate: &str| {
                     let candidate = normalize(candidate).replace(['_', '-', '.'], "");
@@ -192,8 +210,12 @@ impl Draft {
         let mut tools: Vec<_> = named(server, &known.manifest.tools);
         tools.sort_by(|a, b| a.1.cmp(&b.1));
         for (entry, name) in tools {
-            let is_enabled = is_on && known.is_tool_enabled(&entry.key);
-            let route = Route { server: server.clone(), original: entry.key.clone(), is_enabled };
+            let switch = match (is_on, known.is_tool_enabled(&entry.key)) {
+                (false, _) => Switch::ServerOff,
+                (true, false) => Switch::ToolOff,
+                (true, true) => Switch::On,
+            };
+            let route = Route { server: server.clone(), original: entry.key.clone(), switch };
             self.tool_routes.insert(name.clone(), route);
             let is_listed = match &entry.listability {
                 Listability::Listed => true,
@@ -206,7 +228,7 @@ impl Draft {
                     false
                 }
             };
-            if is_enabled && is_listed {
+            if switch == Switch::On && is_listed {
                 self.indexed.push((self.tools.len(), server.clone()));
                 self.documents.push(Document::new(
                     name.as_str(),
@@ -232,7 +254,7 @@ impl Draft {
         prompts.sort_by(|a, b| a.1.cmp(&b.1));
         for (entry, name) in prompts {
             let original = entry.key.clone();
-            let route = Route { server: server.clone(), original, is_enabled: true };
+            let route = Route { server: server.clone(), original, switch: Switch::On };
             self.prompt_routes.insert(name.clone(), route);
             if let Listability::Unlisted(fault) = &entry.listability {
                 remarks.push(format!("prompt `{name}` is not listed, only callable: {fault}"));

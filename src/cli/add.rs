@@ -18,6 +18,9 @@ pub(super) fn run(context: &Context, arguments: AddArguments) -> Result<(), CliE
         return Err(CliError::new(Kind::Exists, format!("a server is called `{name}` already"))
             .hint(format!("`coffer show {name}` shows it; `coffer remove {name}` makes room")));
     }
+    if is_lazy && is_json {
+        return output::json(&serde_json::json!({ "server": name, "connected": false }));
+    }
     if is_lazy {
         output::note(&format!("registered `{name}`"));
         return Ok(());

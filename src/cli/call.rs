@@ -11,6 +11,7 @@ use super::context::{Context, runtime, servers_of};
 use super::error::{CliError, Kind};
 use super::output;
 use crate::app::{Running, Start, kept_catalog};
+use crate::catalog::Route;
 use crate::domain::ServerName;
 use crate::gateway::{Outlet, Session, code};
 
@@ -43,13 +44,15 @@ pub(super) fn run(context: &Context, arguments: &CallArguments) -> Result<(), Cl
         "{{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{{\"name\":{name},\"arguments\":{}}}}}",
         given.get()
     );
-    let answer = runtime()?.block_on(async {
+    let (answer, is_let_through) = runtime()?.block_on(async {
         let running = Running::start(start)?;
         let answer = ask(&running, message).await;
+        let view = running.gateway.catalog.view();
+        let is_let_through = view.tool(&arguments.name).is_some_and(Route::is_enabled);
         running.shut_down().await;
-        Ok::<_, CliError>(answer)
+        Ok::<_, CliError>((answer, is_let_through))
     })?;
-    report(&answer, arguments.json)
+    report(&answer, is_let_through, arguments.json)
 }
 
 /// The server whose tool is called; without a kept catalogue, by the name's beginning.
@@ -89,7 +92,8 @@ async fn ask(running: &Running, message: String) -> Bytes {
     answer.unwrap_or_default()
 }
 
-fn report(answer: &[u8], json: bool) -> Result<(), CliError> {
+/// `is_let_through`: an error then is the server's own, whatever its code.
+fn report(answer: &[u8], is_let_through: bool, json: bool) -> Result<(), CliError> {
     #[derive(serde::Deserialize)]
     struct Answer<'a> {
         #[serde(borrow)]
@@ -99,8 +103,8 @@ fn report(answer: &[u8], json: bool) -> Result<(), CliError> {
     let answer: Answer<'_> = serde_json::from_slice(answer)?;
     if let Some(error) = answer.error {
         let kind = match error["code"].as_i64().and_then(|code| i32::try_from(code).ok()) {
-            Some(code::INVALID_PARAMS) => Kind::NotFound,
-            Some(code::DENIED) => Kind::Refused,
+            Some(code::INVALID_PARAMS) if !is_let_through => Kind::NotFound,
+            Some(code::DENIED) if !is_let_through => Kind::Refused,
             Some(_) | None => Kind::Unexpected,
         };
         let message = error["message"].as_str().unwrap_or("the server answered with an error");

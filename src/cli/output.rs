@@ -77,7 +77,9 @@ pub(super) fn clap(error: &clap::Error) {
 
 /// Prints a completion script.
 pub(super) fn completions(shell: Shell, command: &mut clap::Command) {
-    clap_complete::generate(shell, command, "coffer", &mut io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(shell, command, "coffer", &mut script);
+    let _reader_gone = io::stdout().write_all(&script);
 }
 
 /// Text of third parties without the control characters that rule a terminal.

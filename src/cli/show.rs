@@ -77,7 +77,7 @@ fn shown(
             .map(|(exposed, route)| ShownTool {
                 name: exposed.to_string(),
                 original: route.original.clone(),
-                enabled: route.is_enabled,
+                enabled: route.is_enabled(),
             })
             .collect(),
         remarks: view.remarks.get(name).cloned().unwrap_or_default(),
@@ -155,17 +155,17 @@ fn show_tool(view: &View, name: &str, json: bool) -> Result<(), CliError> {
         "name": name,
         "server": route.server,
         "original": route.original,
-        "enabled": route.is_enabled,
+        "enabled": route.is_enabled(),
         "definition": definition
     });
     if json {
         return output::json(&shown);
     }
-    output::line(&format!("{name} ({})", if route.is_enabled { "enabled" } else { "disabled" }));
+    output::line(&format!("{name} ({})", if route.is_enabled() { "enabled" } else { "disabled" }));
     output::line(&format!("  server    {}", route.server));
     output::line(&format!("  its name  {}", route.original));
     if let Some(definition) = definition {
-        output::json(&definition)?;
+        output::line(&serde_json::to_string_pretty(&definition)?);
     }
     Ok(())
 }

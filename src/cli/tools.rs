@@ -57,7 +57,7 @@ pub(super) fn run(context: &Context, arguments: &ToolsArguments) -> Result<(), C
 
 /// A definition in the shape of a model API.
 fn shaped(tool: Value, format: ToolFormat) -> Value {
-    let (name, description) = (&tool["name"], &tool["description"]);
+    let (name, description) = (&tool["name"], tool["description"].as_str().unwrap_or_default());
     let schema = &tool["inputSchema"];
     match format {
         ToolFormat::Mcp => tool,

@@ -92,13 +92,14 @@ impl Index {
         let query = clipped(query);
         let groups = self.groups(query);
         let mut scores = vec![0.0_f32; self.documents];
-        self.add(&groups, 1.0, &mut scores);
+        let matches = self.add(&groups, &mut scores);
         let allowed = |document: &usize| passes(*document);
         let top = (0..self.documents)
             .filter(allowed)
-            .map(|document| scores[document])
-            .fold(0.0_f32, f32::max);
-        let coverage = self.coverage(top, &groups);
+            .max_by(|a, b| scores[*a].total_cmp(&scores[*b]).then(b.cmp(a)));
+        let coverage = self.coverage(top.map_or(0.0, |top| scores[top]), &groups);
+        // However common its words are here, such a tool is no miss.
+        let holds_all = top.is_some_and(|top| usize::from(matches[top]) == groups.len());
         self.add_segments(query, &mut scores);
 
         let named: Vec<usize> = self
@@ -122,7 +123,7 @@ impl Index {
         hits.truncate(depth);
         let confidence = if !named.is_empty() || coverage >= self.options.high_coverage {
             Confidence::High
-        } else if coverage >= self.options.low_coverage {
+        } else if coverage >= self.options.low_coverage || (holds_all && !groups.is_empty()) {
             Confidence::Low
         } else {
             Confidence::None
@@ -130,8 +131,9 @@ impl Index {
         Ranking { hits, confidence, coverage, has_words: has_words(query) }
     }
 
-    /// Adds to each tool what the groups give it.
-    fn add(&self, groups: &[Group], weight: f32, scores: &mut [f32]) {
+    /// Adds to each tool what the groups give it; returns how many groups each holds.
+    fn add(&self, groups: &[Group], scores: &mut [f32]) -> Vec<u16> {
+        let mut matches = vec![0; self.documents];
         let mut best = vec![0.0_f32; self.documents];
         let mut touched: Vec<u32> = Vec::new();
         for group in groups {
@@ -147,10 +149,12 @@ impl Index {
             }
             for document in touched.drain(..) {
                 let place = &mut best[document as usize];
-                scores[document as usize] += weight * group.weight * *place;
+                scores[document as usize] += group.weight * *place;
+                matches[document as usize] += 1;
                 *place = 0.0;
             }
         }
+        matches
     }
 
     /// A request of several sentences often holds several needs: the best single
@@ -163,7 +167,7 @@ impl Index {
         let mut best = vec![0.0_f32; self.documents];
         for segment in segments {
             let mut own = vec![0.0_f32; self.documents];
-            self.add(&self.groups(segment), 1.0, &mut own);
+            self.add(&self.groups(segment), &mut own);
             for (best, own) in best.iter_mut().zip(own) {
                 *best = best.max(own);
             }

@@ -11,6 +11,10 @@ use thiserror::Error;
 /// Longest wait for another process's write lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Looks at a file that seems to be cut, and the pause between them.
+const LOOKS: u32 = 10;
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
 /// The steps of `migrations/`, oldest first. `PRAGMA user_version` counts them.
 pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0001_registry.sql"),
@@ -245,7 +249,17 @@ fn refuse_untouchable(path: &Path) -> Result<(), OpenDatabaseError> {
         1 => 65_536,
         size => u64::from(size),
     };
-    if u64::from(number(28)) * page_size > metadata.len() {
+    let is_whole = || {
+        let length = fs::metadata(path).map(|metadata| metadata.len()).unwrap_or_default();
+        u64::from(number(28)) * page_size <= length || has_log(path)
+    };
+    // Another process may be moving its log into the file at this moment.
+    if !(0..LOOKS).any(|look| {
+        if look > 0 {
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        is_whole()
+    }) {
         return Err(damaged("its end is missing"));
     }
     let (found, known) = (number(60), known_version());
@@ -253,6 +267,13 @@ fn refuse_untouchable(path: &Path) -> Result<(), OpenDatabaseError> {
         return Err(OpenDatabaseError::Newer { path: path.to_owned(), found, known });
     }
     Ok(())
+}
+
+/// Whether a write-ahead log holds what the file may lack.
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0)
 }
 
 fn damaged_or(path: &Path, source: rusqlite::Error) -> OpenDatabaseError {

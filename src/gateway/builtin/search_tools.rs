@@ -1,6 +1,6 @@
 //! The answer of `coffer__search_tools`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -16,6 +16,12 @@ const BUDGET: usize = 24_000;
 
 /// Kept for what stands around the tools.
 const FRAME: usize = 2_000;
+
+/// Of it, for notices.
+const NOTICES: usize = 1_500;
+
+/// Characters of one notice about a server.
+const LONGEST_NOTICE: usize = 250;
 
 /// Hits shown when nothing fits.
 const NEAR_MISSES: usize = 3;
@@ -101,7 +107,7 @@ fn answer(view: &View, context: &SearchContext, arguments: SearchArguments) -> S
     let filter = SearchFilter { servers: arguments.servers, tags: arguments.tags };
     let search = view.search(&query, &filter, arguments.top_k);
     let ranking = search.ranking;
-    let mut notices = context.notices.clone();
+    let mut notices = unknown_filters(view, &filter);
     let shown = match ranking.confidence {
         Confidence::None => {
             notices.insert(0, no_fit(&query, ranking.has_words));
@@ -109,7 +115,6 @@ fn answer(view: &View, context: &SearchContext, arguments: SearchArguments) -> S
         }
         Confidence::High | Confidence::Low => &ranking.hits[..],
     };
-    notices.extend(unknown_filters(view, &filter));
     let mut room = BUDGET - FRAME;
     let mut tools = Vec::new();
     let mut shortened = 0;
@@ -134,15 +139,14 @@ fn answer(view: &View, context: &SearchContext, arguments: SearchArguments) -> S
         total_searched: search.searched,
         ranker: "bm25",
         confidence: ranking.confidence.word(),
-        notices,
+        notices: bounded(notices, &context.notices),
     };
     let rest = serde_json::to_string(&rest).unwrap_or_default();
     rest.replacen("\"tools\":[]", &format!("\"tools\":[{tools}]"), 1)
 }
 
 fn no_fit(query: &str, has_words: bool) -> String {
-    let shown: String = query.chars().take(80).collect();
-    let shown = Value::from(shown);
+    let shown = Value::from(clipped(query, 80));
     if has_words {
         format!(
             "No tool here fits {shown}; the tools below are only the nearest misses. Try other words \
@@ -153,18 +157,49 @@ fn no_fit(query: &str, has_words: bool) -> String {
     }
 }
 
+/// The answer's own notices and those of the servers, in the room that is kept
+/// for them.
+fn bounded(own: Vec<String>, servers: &[String]) -> Vec<String> {
+    let mut notices = own;
+    let mut room = NOTICES.saturating_sub(notices.iter().map(String::len).sum());
+    for (position, notice) in servers.iter().enumerate() {
+        let short = clipped(notice, LONGEST_NOTICE);
+        if short.len() > room {
+            let left = servers.len() - position;
+            notices.push(format!("{left} more servers are not reachable or still starting"));
+            break;
+        }
+        room -= short.len();
+        notices.push(short);
+    }
+    notices
+}
+
 fn unknown_filters(view: &View, filter: &SearchFilter) -> Vec<String> {
     let (servers, tags) = view.filterable();
-    let unknown = |given: &std::collections::BTreeSet<String>, known: Vec<&str>, noun: &str| {
+    let unknown = |given: &BTreeSet<String>, known: Vec<&str>, noun: &str| {
         let missing: Vec<&str> =
             given.iter().map(String::as_str).filter(|name| !known.contains(name)).collect();
         (!missing.is_empty()).then(|| {
-            format!("no {noun} is called {}; there are: {}", missing.join(", "), known.join(", "))
+            format!("no {noun} is called {}; there are: {}", some_of(&missing), some_of(&known))
         })
     };
     let servers = unknown(&filter.servers, servers, "server");
     let tags = unknown(&filter.tags, tags, "tag");
     servers.into_iter().chain(tags).collect()
+}
+
+/// The first few of many names.
+fn some_of(names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().take(10).map(|name| clipped(name, 30)).collect();
+    let more = names.len().saturating_sub(10);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    shown.join(", ") + &more
+}
+
+fn clipped(text: &str, most: usize) -> String {
+    let short: String = text.chars().take(most).collect();
+    if short.len() < text.len() { format!("{short}…") } else { short }
 }
 
 /// One tool as JSON text, how long it will be in the text block, and whether
@@ -190,10 +225,7 @@ fn tool(
     }
     let description = definition.description.map(RawValue::get).unwrap_or("\"\"");
     let description: String = serde_json::from_str(description).unwrap_or_default();
-    let mut short: String = description.chars().take(SHORT_DESCRIPTION).collect();
-    if short.len() < description.len() {
-        short.push('…');
-    }
+    let short = clipped(&description, SHORT_DESCRIPTION);
     let shortened = format!(
         "{{\"name\":{},\"description\":{},\"shortened\":true,{tail}",
         definition.name,

@@ -9,7 +9,7 @@ use super::gateway::Gateway;
 use super::record::Record;
 use super::rewrite::{Target, with_token};
 use super::session::{Outlet, Session};
-use crate::catalog::Route;
+use crate::catalog::{Route, Switch};
 use crate::domain::{CallStatus, ExposedName, OWN_SERVER, ServerName, split_resource_uri};
 use crate::gateway::builtin::{SEARCH_TOOLS, search_tools, tool_error};
 use crate::gateway::upstream::{Limits, ProgressSink, RequestError};
@@ -41,24 +41,32 @@ impl Gateway {
             return self.search(origin, &target).await;
         }
         self.opened().await;
+        if let Err((server, error)) = self.listed_server_of(&target.name).await {
+            let record = Record::begin(&self.log, origin.session, server.as_str(), "tool", "");
+            finish(record, &Err(error.clone()));
+            return Reply::Result(tool_error(&sentence(&server, &error), error.class()).into());
+        }
         let view = self.catalog.view();
         let begin = |server: &str, name: &str| {
             Record::begin(&self.log, origin.session, server, "tool", name)
         };
-        let Some(Route { server, original, is_enabled }) = view.tool(&target.name) else {
+        let Some(route) = view.tool(&target.name) else {
             // The name is the client's own text, so the log does not repeat it.
             begin("", "").finish(CallStatus::Error, Some("unknown-tool"));
-            return refusal(
-                code::INVALID_PARAMS,
-                &unknown_tool(&target.name, &view.resembling(&target.name)),
-            );
+            let sentence = unknown_tool(&target.name, &view.resembling(&target.name));
+            return refusal(code::INVALID_PARAMS, &sentence);
         };
+        let Route { server, original, switch } = route;
         let record = begin(server.as_str(), original);
-        if !is_enabled {
+        let switched_off = match switch {
+            Switch::On => None,
+            Switch::ToolOff => Some(("tool", target.name.as_str())),
+            Switch::ServerOff => Some(("server", server.as_str())),
+        };
+        if let Some((noun, name)) = switched_off {
             record.finish(CallStatus::Denied, Some("disabled"));
             let sentence = format!(
-                "tool `{}` is disabled; `coffer enable {}` switches it on again",
-                target.name, target.name
+                "{noun} `{name}` is disabled; the user can switch it on again with `coffer enable {name}`"
             );
             return refusal(code::DENIED, &sentence);
         }
@@ -132,6 +140,24 @@ impl Gateway {
             record.finish(CallStatus::Ok, None);
         }
         Reply::Result(result.into())
+    }
+
+    /// Makes sure that the server which `name` begins with has been listed: a tool of
+    /// a server that has never been reached is not unknown, only out of reach.
+    async fn listed_server_of(&self, name: &str) -> Result<(), (ServerName, RequestError)> {
+        if self.catalog.view().tool(name).is_some() {
+            return Ok(());
+        }
+        let servers = self.fleet.all();
+        let named = servers.iter().find(|upstream| upstream.is_named_in(name));
+        let Some(upstream) = named else { return Ok(()) };
+        let limit = self.settings.list_timeout;
+        upstream
+            .listed(self.settings.start_timeout, limit)
+            .await
+            .map_err(|error| (upstream.name().clone(), error))?;
+        self.catalog.settled().await;
+        Ok(())
     }
 
     /// Passes a request on and returns the reply unchanged.

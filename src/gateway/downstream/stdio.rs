@@ -1,7 +1,9 @@
 //! The transport over standard input and output: one session, the process's own.
 
+use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
@@ -44,12 +46,14 @@ pub async fn serve_stdio(
             }
             Some(Ok(None) | Err(_)) => break,
         };
-        if is_ordered(&line) {
-            // Handshake and notifications take effect in the order they were sent.
-            answer(gateway, &session, &outbox, &line).await;
-        } else {
-            let (gateway, session, outbox) = (gateway.clone(), session.clone(), outbox.clone());
-            requests.spawn(async move { answer(&gateway, &session, &outbox, &line).await });
+        let (gateway, session, outbox) = (gateway.clone(), session.clone(), outbox.clone());
+        let mut answering =
+            Box::pin(async move { answer(&gateway, &session, &outbox, &line).await });
+        // Begun before the next line is read, so that a cancellation that follows
+        // at once finds its request; what has to wait goes on by itself.
+        let begun = poll_fn(|context| Poll::Ready(answering.as_mut().poll(context))).await;
+        if begun.is_pending() {
+            requests.spawn(answering);
         }
     }
     // A client that closes its input may still read what it asked for a moment ago.
@@ -79,11 +83,4 @@ async fn answer(
     if let Some(answer) = gateway.take(session, line, &outlet).await {
         outbox.send(answer);
     }
-}
-
-/// Whether a message takes effect before the next is read: the handshake and
-/// notifications. A request may take long, and holds up nothing.
-fn is_ordered(line: &[u8]) -> bool {
-    let has = |text: &str| memchr::memmem::find(line, text.as_bytes()).is_some();
-    has("\"initialize\"") || has("\"notifications/")
 }

@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 use super::connection::Connection;
 use super::error::{RequestError, StartError};
 use super::ring::Ring;
-use crate::domain::Server;
+use crate::domain::{Server, ServerName};
 
 /// A call during a pause wakes the server, unless it was tried this recently.
 const LEAST_PAUSE: Duration = Duration::from_secs(1);
@@ -150,6 +150,30 @@ impl Upstream {
             Ok(outcome) => outcome.map_err(RequestError::Unreachable),
             Err(_) => Err(RequestError::Unreachable(StartError::Silent { limit, hint: "" })),
         }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &ServerName {
+        &self.server.name
+    }
+
+    /// Whether an exposed name begins with the name of this server.
+    pub(in crate::gateway) fn is_named_in(&self, exposed: &str) -> bool {
+        let rest = exposed.strip_prefix(self.server.name.as_str());
+        rest.is_some_and(|rest| rest.starts_with("__"))
+    }
+
+    /// Waits until it is connected and listed.
+    pub(in crate::gateway) async fn listed(
+        &self,
+        start_limit: Duration,
+        list_limit: Duration,
+    ) -> Result<(), RequestError> {
+        self.connection(start_limit).await?;
+        let outcome = timeout(list_limit, self.first_outcome()).await;
+        let late =
+            Err(StartError::Silent { limit: list_limit, hint: "; its list of tools is missing" });
+        outcome.unwrap_or(late).map_err(RequestError::Unreachable)
     }
 
     /// Waits until the first attempt to reach and list it is over, either way.
