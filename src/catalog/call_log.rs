@@ -163,7 +163,7 @@ impl Writer {
                 return;
             }
             let now = now_ms();
-            if batch.is_empty() && has_new_rows && now - last_pruned > PRUNE_EVERY_MS {
+            if has_new_rows && now - last_pruned > PRUNE_EVERY_MS {
                 self.prune(now);
                 last_pruned = now;
                 has_new_rows = false;

@@ -16,6 +16,9 @@ use crate::sys::now_ms;
 /// How soon a decision made by another process is seen.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// Longest wait for another process's write lock: what is kept here is offered again.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// The registry with the manifests that belong to it.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
@@ -55,6 +58,7 @@ impl Keeper {
     pub fn start(
         database: Database,
     ) -> Result<(Self, watch::Receiver<Snapshot>, KeeperThread), StorageError> {
+        database.wait_at_most(PATIENCE)?;
         let snapshot = Snapshot::read(&database)?;
         let (sender, keeps) = channel();
         let (snapshots, newest) = watch::channel(snapshot);

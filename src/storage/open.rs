@@ -118,6 +118,11 @@ impl Database {
         Ok(database)
     }
 
+    /// Waits at most this long for another process's write lock.
+    pub fn wait_at_most(&self, limit: Duration) -> Result<(), StorageError> {
+        self.run(|connection| connection.busy_timeout(limit))
+    }
+
     /// Runs `statements` and gives errors their place.
     pub(super) fn run<T>(
         &self,

@@ -77,15 +77,14 @@ fn super_never_leaves_its_module() {
     for (module, _) in LAYERS {
         let root = Path::new(module).join("mod.rs");
         for (file, line) in lines_of(module) {
-            let climbs = line.contains("super::super");
+            let climbs = line.contains("super::super::");
             if climbs
-                || (file.ends_with(&root) && line.contains("super::") && !line.contains("{super}"))
+                || (file.ends_with(&root) && line.contains("super::") && !line.starts_with(' '))
             {
                 offences.push(format!("{}: {line}", file.display()));
             }
         }
     }
-    offences.retain(|offence| !offence.contains("use super::{Cli"));
     assert!(offences.is_empty(), "{}", offences.join("\n"));
 }
 
@@ -122,13 +121,10 @@ fn every_folder_of_src_has_a_layer() {
 fn every_path_that_the_architecture_names_exists() {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let named = text.split('`').skip(1).step_by(2).filter(|word| {
-        let is_path = word.contains('/') || word.ends_with(".rs") || word.ends_with(".toml");
-        is_path && word.chars().all(|c| c.is_ascii_alphanumeric() || "/_.-".contains(c))
+        let folders = ["src/", "tests/", "scripts/", "evals/", "migrations/", "models/", "docs/"];
+        folders.iter().any(|folder| word.starts_with(folder))
     });
-    let missing: Vec<&str> = named
-        .filter(|path| !path.starts_with('/') && !path.contains("list_changed"))
-        .filter(|path| !root().join(path).exists() && !root().join("src").join(path).exists())
-        .collect();
+    let missing: Vec<&str> = named.filter(|path| !root().join(path).exists()).collect();
     assert!(missing.is_empty(), "ARCHITECTURE.md names what is not there: {missing:?}");
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
-use crate::driver::{Home, StdioClient, wait_until};
+use crate::driver::{Home, HttpClient, StdioClient, wait_until};
 use crate::offering::{ending, register, tools};
 
 /// Stands in arguments and must turn up nowhere.
@@ -59,8 +59,8 @@ fn call_everything(home: &Home, client: &mut StdioClient) -> Vec<[&'static str; 
     expected.push(["ends", "resource", "", "ok"]);
     client.call("ends__die", &secret);
     expected.push(["ends", "tool", "die", "error"]);
-    client.call("absent__tool", &secret);
-    expected.push(["", "tool", "", "error"]);
+    client.call(&format!("absent__{CANARY}"), &secret);
+    expected.push(["absent", "tool", "", "error"]);
     expected
 }
 
@@ -108,6 +108,7 @@ fn outlined(row: &[&str; 4]) -> [String; 4] {
 fn neither_arguments_nor_results_nor_error_texts_reach_the_disk_or_the_console() {
     let home = Home::with_settings("call-timeout-seconds = 1\n");
     register_all_endings(&home);
+    home.add("absent", &["/nowhere/absent".to_owned()]);
     let mut client = home.stdio();
     client.wait_for_tool("ends__work");
     let expected = call_everything(&home, &mut client);
@@ -145,6 +146,24 @@ fn a_call_from_the_command_line_is_a_row_like_any_other() {
     let rows = home.logged(1);
     assert_eq!(outline(&rows[0]), ["guest", "tool", "work", "ok"]);
     assert_eq!(rows[0]["client_name"], "coffer-cli");
+}
+
+#[test]
+fn a_call_over_http_is_logged_with_its_client_and_session() {
+    let home = Home::new();
+    register(&home, "guest", &tools("work | Works"));
+    home.ok(&["test", "guest"]);
+    let mut first = HttpClient::greeted(&home, &[]);
+    first.call("guest__work", &json!({ "password": CANARY }));
+    first.greet();
+    first.call("guest__work", &json!({}));
+    let rows = home.logged(2);
+    for row in &rows {
+        assert_eq!(outline(row), ["guest", "tool", "work", "ok"]);
+        assert_eq!(row["client_name"], "test-client");
+    }
+    assert_ne!(rows[0]["session"], rows[1]["session"]);
+    assert_eq!(first.terminate(), 0);
 }
 
 #[test]
@@ -221,6 +240,20 @@ fn rows_over_the_age_go_and_their_space_with_them() {
         home.ok(&["log", "--json", "-n", "100"]).stdout.lines().count() == 8
     });
     wait_until("the file is small", || size() < full / 10);
+}
+
+#[test]
+fn a_gateway_that_is_never_idle_forgets_old_rows_too() {
+    let home = Home::with_settings("log-rows = 5\n");
+    age_log(&home, 3_000, 1000);
+    let mut client = home.stdio();
+    wait_until("old rows are gone", || {
+        // Some calls for each look, so that the log is never left alone.
+        for _ in 0..10 {
+            client.search(&json!({ "query": "anything" }));
+        }
+        home.ok(&["log", "--json", "-n", "10000"]).stdout.lines().count() < 3_000
+    });
 }
 
 #[test]

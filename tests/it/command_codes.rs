@@ -43,17 +43,11 @@ fn what_was_asked_for_ends_with_0() {
 #[test]
 fn what_cannot_be_typed_ends_with_2_and_the_usage() {
     let home = Home::new();
-    for arguments in [
-        &[][..],
-        &["frobnicate"],
-        &["add"],
-        &["list", "--frobnicate"],
-        &["serve", "--port", "99999"],
-        &["log", "-n", "many"],
-        &["search"],
-    ] {
+    for arguments in [&[][..], &["frobnicate"], &["add"], &["list", "--frobnicate"], &["search"]] {
         check(&home, 2, arguments, &["Usage"]);
     }
+    check(&home, 2, &["serve", "--port", "99999"], &["99999", "--help"]);
+    check(&home, 2, &["log", "-n", "many"], &["many", "--help"]);
 }
 
 #[test]
@@ -73,7 +67,6 @@ fn what_does_not_exist_ends_with_3_and_a_hint() {
     }
     check(&home, 3, &["call", "desk__seal_leter"], &["desk__seal_letter"]);
     check(&home, 3, &["call", "unheard__of"], &["coffer tools"]);
-    check(&home, 3, &["disable", "desk__seal_letter_", "extra"][..2], &[]);
     check(&home, 3, &["eval", "--set", "unheard-of"], &["unheard-of"]);
 }
 
@@ -186,9 +179,7 @@ fn a_database_that_cannot_be_used_ends_with_9() {
     let home = Home::new();
     fs::write(home.file("coffer.db"), "no database").unwrap();
     check(&home, 9, &["list"], &["coffer.db"]);
-    let home = Home::new();
-    fs::write(home.file("file"), "").unwrap();
-    let output =
-        home.program().env("COFFER_HOME", home.file("file")).args(["list"]).output().unwrap();
+    // A folder that cannot be made.
+    let output = home.program().env("COFFER_HOME", "/proc/coffer").args(["list"]).output().unwrap();
     assert_eq!(output.status.code(), Some(9), "{output:?}");
 }

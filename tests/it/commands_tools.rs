@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::driver::{Home, wait_until};
+use crate::driver::{Home, HttpClient, is_alive, wait_until, wait_until_gone};
 use crate::offering::{connect, names, tool, tools};
 
 fn desk() -> Home {
@@ -78,6 +78,23 @@ fn searching_prints_a_table_and_json_as_an_agent_gets_it() {
 }
 
 #[test]
+fn showing_a_server_tells_how_the_running_gateway_sees_it() {
+    let home = desk();
+    assert_eq!(home.json(&["show", "desk", "--json"])["running"], Value::Null);
+    let gateway = HttpClient::greeted(&home, &[]);
+    wait_until("the server is ready", || {
+        home.json(&["show", "desk", "--json"])["running"]["phase"] == "ready"
+    });
+    let shown = home.json(&["show", "desk", "--json"]);
+    let pid = i32::try_from(shown["running"]["pid"].as_i64().unwrap()).unwrap();
+    assert!(is_alive(pid), "{shown}");
+    assert!(home.ok(&["show", "desk"]).stdout.contains(&format!("ready, pid {pid}")));
+    assert_eq!(gateway.terminate(), 0);
+    wait_until_gone(&[pid]);
+    assert_eq!(home.json(&["show", "desk", "--json"])["running"], Value::Null);
+}
+
+#[test]
 fn calling_prints_the_text_or_the_whole_result() {
     let home = desk();
     let outcome = home.ok(&["call", "desk__seal_letter", "{\"wax\": \"red\"}"]);
@@ -96,6 +113,29 @@ fn a_call_can_use_the_servers_of_a_file() {
     let outcome = home.ok(&["call", "beside__work", "--config", &file]);
     assert!(outcome.stdout.contains("work"), "{outcome:?}");
     assert_eq!(home.json(&["list", "--json"]), json!([]), "it is not registered");
+}
+
+#[test]
+fn text_of_a_server_cannot_rule_the_terminal() {
+    let home = Home::new();
+    let words = "Clears \u{1b}[2J the screen \u{9b}31m\u{7} and rings\r";
+    connect(&home, "rude", &[tool("clear", words, &json!({ "type": "object" }))]);
+    for arguments in [
+        &["tools"][..],
+        &["search", "clear"],
+        &["show", "rude"],
+        &["show", "rude__clear"],
+        &["call", "rude__clear", "{\"a\": \"\\u001b[2J\"}"],
+        &["call", "rude__\u{1b}[2J"],
+        &["show", "\u{1b}[2J"],
+    ] {
+        let outcome = home.run(arguments);
+        let said = outcome.stdout.clone() + &outcome.stderr;
+        let is_harmless = |c: char| !c.is_control() || c == '\n' || c == '\t';
+        assert!(said.chars().all(is_harmless), "{arguments:?}: {outcome:?}");
+    }
+    let listed = home.json(&["tools", "--json"]);
+    assert_eq!(listed[0]["description"], words, "JSON keeps the text as it is");
 }
 
 #[test]
@@ -199,7 +239,7 @@ fn every_shell_gets_a_completion_script() {
     let home = Home::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = home.ok(&["completions", shell]).stdout;
-        for word in ["coffer", "refresh", "--no-connect"] {
+        for word in ["coffer", "refresh", "no-connect"] {
             assert!(script.contains(word), "{shell} lacks {word}");
         }
     }

@@ -1,11 +1,12 @@
 //! Several processes on one database.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::driver::{Home, HttpClient, wait_until};
+use crate::driver::{Home, HttpClient, Outcome, wait_until};
 use crate::offering::{connect, tools};
 
 fn filled() -> Home {
@@ -159,6 +160,37 @@ fn two_first_starts_at_the_same_time_share_one_new_database() {
     });
     let servers = home.json(&["list", "--json"]);
     assert_eq!(servers.as_array().map(Vec::len), Some(6), "{servers}");
+}
+
+#[test]
+fn a_file_that_another_process_grows_and_shrinks_is_never_taken_for_damaged() {
+    let home = filled();
+    let path = home.file("coffer.db");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let changing = scope.spawn(|| {
+            let database = Connection::open(path).unwrap();
+            database.busy_timeout(Duration::from_secs(5)).unwrap();
+            let checkpoint = || {
+                database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+            };
+            while !is_over.load(Ordering::Relaxed) {
+                let insert = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+                    INSERT INTO calls (started_ms, client_name, client_version, session, server, kind,
+                        name, duration_ms, status)
+                    SELECT 1, hex(randomblob(700)), '1', 's', 'x', 'tool', 'y', 1.0, 'ok' FROM n";
+                database.execute_batch(insert).unwrap();
+                checkpoint();
+                database.execute_batch("DELETE FROM calls; PRAGMA incremental_vacuum;").unwrap();
+                checkpoint();
+            }
+        });
+        let outcomes: Vec<Outcome> = (0..60).map(|_| home.run(&["list", "--json"])).collect();
+        is_over.store(true, Ordering::Relaxed);
+        changing.join().unwrap();
+        let failed: Vec<_> = outcomes.iter().filter(|outcome| outcome.code != 0).collect();
+        assert!(failed.is_empty(), "{} of 60: {:?}", failed.len(), failed[0]);
+    });
 }
 
 // D084

@@ -6,7 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use reqwest::blocking::RequestBuilder;
 use serde_json::json;
 
-use crate::driver::{FakeHttp, Home, HttpClient, wait_until};
+use crate::calls::{serving, text};
+use crate::driver::{FakeHttp, Home, HttpClient};
 
 fn hello() -> String {
     let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {} });
@@ -38,7 +39,7 @@ fn a_foreign_host_is_refused_before_the_token_is_looked_at() {
         ["attacker.example", "attacker.example:80", "localhost.attacker.example", "10.1.2.3"]
     {
         for host in [host.to_owned(), format!("{host}:{port}")] {
-            for method in ["GET", "POST", "DELETE"] {
+            for method in ["GET", "POST", "DELETE", "OPTIONS"] {
                 let request = client.bare(method, "/mcp").header("host", &host).body(hello());
                 let with = request.try_clone().unwrap().bearer_auth(&token);
                 for request in [request, with] {
@@ -62,6 +63,13 @@ fn a_foreign_origin_is_refused_though_the_host_is_right() {
         let reply = HttpClient::send(with_token(&client).header("origin", origin));
         assert_eq!(reply.status, 403, "{origin}: {reply:?}");
     }
+    let preflight = client
+        .bare("OPTIONS", "/mcp")
+        .header("origin", "http://evil.example")
+        .header("access-control-request-method", "POST");
+    let reply = HttpClient::send(preflight);
+    assert_eq!(reply.status, 403, "{reply:?}");
+    assert_eq!(reply.header("access-control-allow-origin"), None);
     for origin in [format!("http://{}", client.address), "http://localhost:5173".to_owned()] {
         let reply = HttpClient::send(with_token(&client).header("origin", &origin));
         assert_eq!(reply.status, 200, "{origin}: {reply:?}");
@@ -176,23 +184,18 @@ fn without_a_token_every_local_program_may_ask_and_no_web_page() {
 fn nothing_of_a_clients_headers_goes_upstream() {
     let (home, fake) = (Home::new(), FakeHttp::start("http_server", &[]));
     home.ok(&["add", "web", "--no-connect", "--url", &fake.url]);
-    let client = HttpClient::greeted(&home, &[]);
+    let client = serving(&home, "web__work");
     let call = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "web__work", "arguments": {} }
     });
-    wait_until("the tool is known", || {
-        client.post(&json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }))
-            .body
-            .contains("web__work")
-    });
     let request = client.prepared("POST").header("x-extra", "from-the-client");
     let reply = HttpClient::send(request.body(call.to_string()));
-    assert_eq!(reply.json()["result"]["content"][0]["text"], "done", "{reply:?}");
+    assert_eq!(text(&reply.json()), "done");
     let seen = fake.seen();
     assert!(seen.iter().any(|line| line.contains("tools/call")), "{seen:#?}");
     for line in &seen {
-        assert!(line.contains("auth=- extra=-"), "{line}");
+        assert!(line.contains("auth=- extra=- "), "{line}");
         assert!(!line.contains(client.token.as_ref().unwrap()), "{line}");
         assert!(!line.contains(client.session.as_ref().unwrap()), "{line}");
     }

@@ -3,7 +3,10 @@
 use reqwest::blocking::RequestBuilder;
 use serde_json::{Value, json};
 
-use crate::driver::{FakeHttp, Home, HttpClient, Reply, fake, is_alive, wait_until_gone};
+use crate::calls::{serving, text};
+use crate::driver::{
+    FakeHttp, Home, HttpClient, Reply, fake, is_alive, wait_until, wait_until_gone,
+};
 
 fn message(id: u64, method: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": {} })
@@ -57,8 +60,7 @@ fn a_handshake_with_a_stale_session_begins_a_fresh_one() {
     HttpClient::send(in_session(&client, "DELETE", Some(&old)));
     let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {} });
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
-    let reply =
-        HttpClient::send(in_session(&client, "POST", Some(&old)).body(hello.to_string()));
+    let reply = HttpClient::send(in_session(&client, "POST", Some(&old)).body(hello.to_string()));
     assert_eq!(reply.status, 200, "{reply:?}");
     let fresh = reply.header("mcp-session-id").unwrap();
     assert_ne!(fresh, old);
@@ -118,6 +120,24 @@ fn a_stream_has_to_be_asked_for_by_its_type() {
 }
 
 #[test]
+fn only_a_request_that_wants_progress_is_answered_as_a_stream() {
+    let home = Home::new();
+    home.add("echo", &fake("echo_delay", &[]));
+    let client = serving(&home, "echo__echo");
+    let mut params = json!({ "name": "echo__echo", "arguments": { "text": "hi" } });
+    let call = |params: &Value| json!({ "jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": params });
+    let reply = client.post(&call(&params));
+    assert_eq!(reply.header("content-type"), Some("application/json"));
+    assert_eq!(text(&reply.json()), "hi");
+    params["_meta"] = json!({ "progressToken": "p-1" });
+    let reply = client.post(&call(&params));
+    assert_eq!(reply.header("content-type"), Some("text/event-stream"));
+    let data = reply.body.lines().find_map(|line| line.strip_prefix("data: "));
+    let answer: Value = serde_json::from_str(data.unwrap_or_else(|| panic!("{reply:?}"))).unwrap();
+    assert_eq!((&answer["id"], text(&answer)), (&json!(8), "hi"));
+}
+
+#[test]
 fn an_unknown_method_is_refused_with_those_that_are_allowed() {
     let home = Home::new();
     let mut client = HttpClient::start(&home, &[]);
@@ -137,19 +157,13 @@ fn the_end_of_a_session_ends_its_own_processes_and_comes_once() {
     let mut add = vec!["add", "counter", "--per-client", "--no-connect", "--"];
     add.extend(command.iter().map(String::as_str));
     home.ok(&add);
-    let mut client = HttpClient::greeted(&home, &[]);
-    let pid = process_of(&client.call("counter__pid", &json!({})));
+    let mut client = serving(&home, "counter__pid");
+    let pid = text(&client.call("counter__pid", &json!({}))).parse().unwrap();
     assert!(is_alive(pid));
     assert_eq!(HttpClient::send(client.prepared("DELETE")).status, 204);
     wait_until_gone(&[pid]);
     assert_eq!(HttpClient::send(client.prepared("DELETE")).status, 404);
     assert_eq!(client.post(&message(1, "ping")).status, 404);
-}
-
-#[track_caller]
-fn process_of(answer: &Value) -> i32 {
-    let text = answer["result"]["content"][0]["text"].as_str();
-    text.unwrap_or_else(|| panic!("{answer}")).parse().unwrap()
 }
 
 // D038
@@ -188,20 +202,20 @@ fn a_request_under_way_keeps_its_session_when_others_give_way() {
     let home = Home::with_settings("most-sessions = 2\n");
     let log = home.file("slow.log");
     home.add("slow", &fake("slow_work", &[log.to_str().unwrap()]));
-    let mut client = HttpClient::start(&home, &[]);
-    let busy = begin(&mut client);
+    let mut client = serving(&home, "slow__work");
+    let busy = client.session.take().unwrap();
     let params = json!({ "name": "slow__work", "arguments": { "seconds": 2 } });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
     let request = in_session(&client, "POST", Some(&busy)).body(call.to_string());
     let working = std::thread::spawn(move || HttpClient::send(request));
-    crate::driver::wait_until("the call has begun", || {
+    wait_until("the call has begun", || {
         std::fs::read_to_string(&log).is_ok_and(|text| text.contains("began"))
     });
     for _ in 0..4 {
         begin(&mut client);
     }
     let reply = working.join().unwrap();
-    assert_eq!(reply.json()["result"]["content"][0]["text"], "worked", "{reply:?}");
+    assert_eq!(text(&reply.json()), "worked");
     assert_eq!(ping(&client, Some(&busy)).status, 200);
 }
 
@@ -212,8 +226,8 @@ fn a_session_that_gives_way_ends_its_own_processes() {
     let mut add = vec!["add", "counter", "--per-client", "--no-connect", "--"];
     add.extend(command.iter().map(String::as_str));
     home.ok(&add);
-    let mut client = HttpClient::greeted(&home, &[]);
-    let pid = process_of(&client.call("counter__pid", &json!({})));
+    let mut client = serving(&home, "counter__pid");
+    let pid = text(&client.call("counter__pid", &json!({}))).parse().unwrap();
     client.greet();
     wait_until_gone(&[pid]);
 }
@@ -241,11 +255,10 @@ fn a_question_of_an_upstream_leaves_no_call_over_http_hanging() {
     let (home, asking) = (Home::new(), FakeHttp::start("http_asks", &[]));
     home.ok(&["add", "web", "--no-connect", "--url", &asking.url]);
     home.add("local", &fake("asks_client", &[]));
-    let mut client = HttpClient::greeted(&home, &[]);
     for name in ["web__ask", "local__ask"] {
+        let mut client = serving(&home, name);
         let answer = client.call(name, &json!({ "method": "elicitation/create" }));
-        let text = answer["result"]["content"][0]["text"].as_str();
-        let told: Value = serde_json::from_str(text.unwrap_or_else(|| panic!("{answer}"))).unwrap();
+        let told: Value = serde_json::from_str(text(&answer)).unwrap();
         assert_eq!(told["error"]["code"], -32601, "{name}: {told}");
     }
 }

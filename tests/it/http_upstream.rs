@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::calls::failure;
 use crate::driver::{FakeHttp, Home, StdioClient, wait_until};
 
 /// Registers a fake as `web`, with a credential.
@@ -26,15 +27,6 @@ fn connected(home: &Home, fake: &FakeHttp) -> StdioClient {
 fn wait_for_count(fake: &FakeHttp, text: &str, count: usize) {
     wait_until(&format!("{count} times `{text}`"), || fake.count(text) >= count);
     assert_eq!(fake.count(text), count, "`{text}` in {:#?}", fake.seen());
-}
-
-/// The text of a failure that the gateway made itself.
-#[track_caller]
-fn failure(answer: &Value) -> &str {
-    let result = &answer["result"];
-    assert_eq!(result["isError"], true, "{answer}");
-    assert!(result["_meta"]["coffer/error"].is_string(), "{answer}");
-    result["content"][0]["text"].as_str().unwrap()
 }
 
 // D031
@@ -91,6 +83,36 @@ fn a_400_that_names_the_session_means_a_forgotten_session_too() {
 }
 
 #[test]
+fn calls_that_come_while_a_session_is_begun_anew_wait_for_it() {
+    let (home, fake) = (Home::new(), FakeHttp::start("http_forgets", &["404", "--slow"]));
+    let mut client = connected(&home, &fake);
+    client.call_text("web__forget", &json!({}));
+    let params = json!({ "name": "web__work", "arguments": {} });
+    let mut ids = vec![client.ask("tools/call", &params)];
+    for step in [" initialize ", "notifications/initialized"] {
+        wait_until(&format!("the second {step}"), || fake.count(step) == 2);
+        ids.extend([(); 3].map(|()| client.ask("tools/call", &params)));
+    }
+    for id in ids {
+        let answer = client.answer(id);
+        assert_eq!(answer["result"]["content"][0]["text"], "done", "{answer}");
+    }
+    wait_for_count(&fake, "ran s2", 7);
+    wait_for_count(&fake, " initialize ", 2);
+}
+
+#[test]
+fn a_session_that_is_forgotten_twice_is_begun_anew_twice() {
+    let (home, fake) = (Home::new(), FakeHttp::start("http_forgets", &["404"]));
+    let mut client = connected(&home, &fake);
+    for round in 2..5 {
+        client.call_text("web__forget", &json!({}));
+        assert_eq!(client.call_text("web__work", &json!({})), "done");
+        wait_for_count(&fake, " initialize ", round);
+    }
+}
+
+#[test]
 fn a_session_lost_in_a_200_fails_that_call_and_the_next_one_works() {
     let (home, fake) = (Home::new(), FakeHttp::start("http_forgets", &["200"]));
     let mut client = connected(&home, &fake);
@@ -112,7 +134,7 @@ fn a_stale_credential_is_tried_twice_and_then_named() {
     let (home, fake) = (Home::new(), FakeHttp::start("http_status", &["calls", "401"]));
     let mut client = connected(&home, &fake);
     let answer = client.call("web__work", &json!({}));
-    let text = failure(&answer);
+    let text = failure(&answer, "http-error");
     for word in ["`web`", "401", "credential", "header"] {
         assert!(text.contains(word), "`{word}` in {text}");
     }
@@ -145,7 +167,7 @@ fn a_pause_of_an_hour_is_passed_on_and_not_waited_for() {
     let (home, fake) = (Home::new(), FakeHttp::start("http_status", &["calls", "429:3600"]));
     let mut client = connected(&home, &fake);
     let answer = client.call("web__work", &json!({}));
-    assert!(failure(&answer).contains("3600"), "{answer}");
+    assert!(failure(&answer, "http-error").contains("3600"), "{answer}");
     wait_for_count(&fake, "tools/call", 1);
 }
 
@@ -163,7 +185,7 @@ fn a_status_that_may_hide_a_call_that_ran_is_never_tried_again() {
         let (home, fake) = (Home::new(), FakeHttp::start("http_status", &["calls", status]));
         let mut client = connected(&home, &fake);
         let answer = client.call("web__work", &json!({}));
-        assert!(failure(&answer).contains(status), "{answer}");
+        assert!(failure(&answer, "http-error").contains(status), "{answer}");
         wait_for_count(&fake, "tools/call", 1);
     }
 }

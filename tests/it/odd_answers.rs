@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::calls::{failure, serving, text};
 use crate::driver::{Home, HttpClient, StdioClient, fake, wait_until};
 
 /// A client of a server that answers calls in an odd style.
@@ -35,16 +36,14 @@ fn only_answer(client: &mut StdioClient) -> Value {
 fn check_that_it_works(style: &str) {
     let home = Home::new();
     let answer = only_answer(&mut client_of(&home, style));
-    assert_eq!(answer["result"]["content"][0]["text"], "mine", "{style}: {answer}");
+    assert_eq!(text(&answer), "mine", "{style}");
 }
 
 #[track_caller]
 fn check_that_it_runs_out_of_time_and_says_why(style: &str) {
     let home = Home::with_settings("call-timeout-seconds = 1\n");
     let answer = only_answer(&mut client_of(&home, style));
-    let result = &answer["result"];
-    assert_eq!(result["_meta"]["coffer/error"], "timeout", "{style}: {answer}");
-    let text = result["content"][0]["text"].as_str().unwrap();
+    let text = failure(&answer, "timeout");
     assert!(text.contains("`odd`") && text.contains("belong to no request"), "{style}: {text}");
 }
 
@@ -92,9 +91,7 @@ fn an_answer_with_result_and_error_is_one_answer() {
 fn an_answer_with_neither_result_nor_error_is_a_failure_in_words() {
     let home = Home::new();
     let answer = only_answer(&mut client_of(&home, "neither"));
-    assert_eq!(answer["result"]["isError"], true, "{answer}");
-    assert!(answer["result"]["_meta"]["coffer/error"].is_string(), "{answer}");
-    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    let text = failure(&answer, "bad-answer");
     assert!(text.contains("`odd`"), "{text}");
 }
 
@@ -112,12 +109,11 @@ fn an_id_in_use_is_refused_and_the_first_request_keeps_its_answer() {
     client.send(&call("second"));
     let mut answers = [0; 2].map(|_| client.wait_for(|message| message["id"] == "same"));
     answers.sort_by_key(|answer| answer["error"].is_object());
-    let text = answers[0]["result"]["content"][0]["text"].as_str();
-    assert!(["first", "second"].contains(&text.unwrap()), "{answers:?}");
+    assert!(["first", "second"].contains(&text(&answers[0])), "{answers:?}");
     assert_eq!(answers[1]["error"]["code"], -32600, "{answers:?}");
     client.send(&call("third"));
     let again = client.wait_for(|message| message["id"] == "same");
-    assert_eq!(again["result"]["content"][0]["text"], "third", "{again}");
+    assert_eq!(text(&again), "third");
 }
 
 #[test]
@@ -125,8 +121,7 @@ fn an_id_in_use_over_http_is_refused_at_once() {
     let home = Home::new();
     let log = home.file("slow.log");
     home.add("slow", &fake("slow_work", &[log.to_str().unwrap()]));
-    let mut client = HttpClient::greeted(&home, &[]);
-    client.call("slow__work", &json!({ "seconds": 0 }));
+    let client = serving(&home, "slow__work");
     let call = |seconds: u64| {
         let params = json!({ "name": "slow__work", "arguments": { "seconds": seconds } });
         json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params })
@@ -134,10 +129,10 @@ fn an_id_in_use_over_http_is_refused_at_once() {
     let request = client.prepared("POST").body(call(2).to_string());
     let working = std::thread::spawn(move || HttpClient::send(request));
     wait_until("the first call has begun", || {
-        std::fs::read_to_string(&log).unwrap().matches("began").count() == 2
+        std::fs::read_to_string(&log).is_ok_and(|log| log.contains("began"))
     });
     assert_eq!(client.post(&call(0)).json()["error"]["code"], -32600);
     assert!(!working.is_finished());
     let first = working.join().unwrap().json();
-    assert_eq!(first["result"]["content"][0]["text"], "worked", "{first}");
+    assert_eq!(text(&first), "worked");
 }

@@ -61,6 +61,15 @@ pub(crate) fn connect(home: &Home, server: &str, tools: &[Value]) {
     home.ok(&arguments);
 }
 
+/// Tools that have nothing to do with the others, so that the words of those are telling.
+pub(crate) fn strangers() -> Vec<Value> {
+    let things = ["lamp", "roof", "door", "garden", "river", "bridge", "harbour", "mill"];
+    let deeds = ["paint", "measure", "clean", "repair", "sell", "inspect"];
+    let pairs = things.iter().flat_map(|thing| deeds.iter().map(move |deed| (deed, thing)));
+    let line = |(deed, thing)| format!("{deed}_{thing} | To {deed} the {thing} of the town\n");
+    tools(&pairs.map(line).collect::<String>())
+}
+
 /// The names of the tools in the answer of a search.
 pub(crate) fn names(answer: &Value) -> Vec<&str> {
     let tools = answer["tools"].as_array();

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::driver::{Home, HttpClient, StdioClient};
-use crate::offering::{connect, names, register, tool, tools};
+use crate::driver::{Home, HttpClient, StdioClient, wait_until};
+use crate::offering::{connect, names, register, strangers, tool, tools};
 
 const DRIVER: &str = "nimbus-cloud-web-driver";
 
@@ -68,10 +68,11 @@ fn estate() -> Home {
 /// A client that sees the whole estate.
 fn client(home: &Home) -> StdioClient {
     let mut client = home.stdio();
-    for (server, text) in ESTATE {
-        let first = text.split(' ').next().unwrap();
-        client.wait_for_tool(&format!("{server}__{first}"));
-    }
+    let count: usize = ESTATE.iter().map(|(_, text)| text.lines().count()).sum();
+    wait_until("every server is ready", || {
+        let answer = client.search(&json!({ "query": "search" }));
+        answer["total_searched"] == count && answer.get("notices").is_none()
+    });
     client
 }
 
@@ -237,7 +238,7 @@ fn eight_clients_at_once_get_the_same_answers() {
         });
         asked.collect()
     };
-    crate::driver::wait_until("all servers are connected", || ask(0) == expected);
+    wait_until("all servers are connected", || ask(0) == expected);
     std::thread::scope(|scope| {
         let clients: Vec<_> = (1..9).map(|id| scope.spawn(move || ask(id))).collect();
         for client in clients {
@@ -249,6 +250,7 @@ fn eight_clients_at_once_get_the_same_answers() {
 #[test]
 fn equal_tools_come_in_the_order_of_their_names() {
     let home = Home::new();
+    connect(&home, "town", &strangers());
     for server in ["mike", "alpha", "zulu", "kilo"] {
         connect(&home, server, &tools("water_plants | Water the plants of the house"));
     }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 
 use crate::driver::{Home, StdioClient, wait_until};
-use crate::offering::{command, ending, names, offer, register, tool, tools};
+use crate::offering::{command, ending, names, offer, register, strangers, tool, tools};
 
 /// Characters that an answer may have.
 const BUDGET: usize = 24_000;
@@ -42,8 +42,10 @@ fn twenty_hits_with_huge_schemas_fit_and_all_keep_name_and_description() {
         .map(|at| tool(&format!("weave_{at}"), "Weave a carpet on the loom", &schema(30_000)))
         .collect();
     register(&home, "loom", &looms);
+    register(&home, "town", &strangers());
     let mut client = home.stdio();
     client.wait_for_tool("loom__weave_0");
+    client.wait_for_tool("town__paint_lamp");
     let (_, answer) = searched(&mut client, &json!({ "query": "weave a carpet", "top_k": 20 }));
     let hits = answer["tools"].as_array().unwrap();
     assert_eq!(hits.len(), 20);
@@ -62,8 +64,10 @@ fn the_first_hit_keeps_a_schema_that_fits_alone_and_others_can_be_had_whole() {
         .map(|at| tool(&format!("weave_{at}"), "Weave a carpet on the loom", &schema(9_000)))
         .collect();
     register(&home, "loom", &looms);
+    register(&home, "town", &strangers());
     let mut client = home.stdio();
     client.wait_for_tool("loom__weave_0");
+    client.wait_for_tool("town__paint_lamp");
     let (_, answer) = searched(&mut client, &json!({ "query": "weave a carpet", "top_k": 5 }));
     let hits = answer["tools"].as_array().unwrap();
     assert_eq!(hits[0]["inputSchema"], schema(9_000), "{:.300}", hits[0].to_string());
@@ -97,7 +101,9 @@ fn long_descriptions_are_cut_with_a_mark() {
     let vats: Vec<Value> =
         (0..20).map(|at| tool(&format!("dye_{at}"), &words, &schema(300))).collect();
     register(&home, "vat", &vats);
+    register(&home, "town", &strangers());
     let mut client = home.stdio();
+    client.wait_for_tool("town__paint_lamp");
     client.wait_for_tool("vat__dye_0");
     for detail in ["schema", "name"] {
         let arguments = json!({ "query": "dye the wool", "top_k": 20, "detail": detail });
@@ -123,8 +129,10 @@ fn many_servers_that_cannot_be_reached_leave_room_for_the_tools() {
         .map(|at| tool(&format!("weave_{at}"), "Weave a carpet on the loom", &schema(3_000)))
         .collect();
     register(&home, "loom", &looms);
+    register(&home, "town", &strangers());
     let mut client = home.stdio();
     client.wait_for_tool("loom__weave_0");
+    client.wait_for_tool("town__paint_lamp");
     wait_until("every server was tried", || {
         let servers = home.json(&["list", "--json"]);
         let servers = servers.as_array().unwrap();
@@ -160,6 +168,10 @@ fn a_search_during_the_start_names_the_server_that_is_still_starting() {
     let early = client.search(&json!({ "query": "knit a sock" }));
     let notices = early["notices"].to_string();
     assert!(notices.contains("tardy") && notices.contains("starting"), "{early}");
+    let call = client.call("tardy__knit_sock", &json!({}));
+    let sentence = call["result"]["content"][0]["text"].as_str();
+    let is_clear = |text: &str| text.contains("knit_sock") || text.contains("tardy");
+    assert!(sentence.is_some_and(is_clear), "an early call waits or can be repeated: {call}");
     client.wait_for_tool("tardy__knit_sock");
     let late = client.search(&json!({ "query": "knit a sock" }));
     assert_eq!(late["tools"][0]["name"], "tardy__knit_sock");
@@ -207,4 +219,8 @@ fn a_server_that_cannot_be_reached_is_named_with_the_reason() {
     let answer = client.search(&json!({ "query": "weave" }));
     let notices = answer["notices"].to_string();
     assert!(notices.contains("absent") && notices.contains("not reachable"), "{answer}");
+    let call = client.call("absent__weave", &json!({}));
+    assert_eq!(call["result"]["isError"], true, "the tool may exist: {call}");
+    let sentence = call["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(sentence.contains("`absent`") && !sentence.contains("no tool"), "{sentence}");
 }

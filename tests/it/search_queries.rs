@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::driver::{Home, StdioClient};
-use crate::offering::{connect, names, register, tools};
+use crate::offering::{connect, names, register, strangers, tools};
 
 const KITCHEN: &str = "
     list_pots | List the pots on the stove with their state
@@ -111,6 +111,18 @@ fn gibberish_finds_nothing_and_is_told_apart_from_a_request_in_other_words() {
     }
 }
 
+#[test]
+fn a_request_that_most_tools_fit_is_not_told_that_nothing_fits() {
+    let home = Home::new();
+    let many: String = (0..30).map(|at| format!("fold_{at} | Fold a sheet of paper\n")).collect();
+    connect(&home, "paper", &tools(&many));
+    for query in ["fold a sheet of paper", "fold a sheet", "fold paper"] {
+        let answer = home.json(&["search", "--json", query]);
+        assert_ne!(answer["confidence"], "none", "{query}: {answer}");
+        assert_eq!(names(&answer).len(), 5, "{query}: {answer}");
+    }
+}
+
 // D066
 
 #[test]
@@ -118,8 +130,10 @@ fn a_whole_number_of_results_is_brought_into_range_however_it_is_written() {
     let home = Home::new();
     let many: String = (0..30).map(|at| format!("fold_{at} | Fold a sheet of paper\n")).collect();
     register(&home, "paper", &tools(&many));
+    register(&home, "town", &strangers());
     let mut client = home.stdio();
     client.wait_for_tool("paper__fold_0");
+    client.wait_for_tool("town__paint_lamp");
     for (given, expected) in [
         (json!(0), 1),
         (json!(-1), 1),
@@ -149,6 +163,7 @@ fn the_command_line_has_the_same_rule_for_the_number_of_results() {
     let home = Home::new();
     let many: String = (0..30).map(|at| format!("fold_{at} | Fold a sheet of paper\n")).collect();
     connect(&home, "paper", &tools(&many));
+    connect(&home, "town", &strangers());
     for (given, expected) in [("0", 1), ("-5", 1), ("7", 7), ("21", 20), ("5.0", 5)] {
         let answer = home.json(&["search", "--json", "-k", given, "fold", "a", "sheet"]);
         assert_eq!(names(&answer).len(), expected, "{given}");

@@ -1,89 +1,11 @@
-//! Many clients and many calls at a time: whose state, whose answer, whose turn.
+//! Many clients and many calls at a time: whose answer, whose turn.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::driver::{Home, HttpClient, StdioClient, fake, wait_until_gone};
-
-/// The text of a tool's result.
-#[track_caller]
-fn text(answer: &Value) -> &str {
-    answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
-}
-
-#[track_caller]
-fn add_counter(home: &Home, options: &[&str]) {
-    let command = fake("counter", &[]);
-    let mut arguments = [&["add", "counter", "--no-connect"], options, &["--"]].concat();
-    arguments.extend(command.iter().map(String::as_str));
-    home.ok(&arguments);
-}
-
-/// Calls in one of several sessions with the same gateway.
-#[track_caller]
-fn call_in(client: &mut HttpClient, session: Option<&String>, tool: &str) -> String {
-    client.session = session.cloned();
-    text(&client.call(&format!("counter__{tool}"), &json!({}))).to_owned()
-}
-
-// D040
-
-#[test]
-fn a_shared_server_has_one_state_for_all_clients() {
-    let home = Home::new();
-    add_counter(&home, &[]);
-    assert_eq!(home.json(&["show", "counter", "--json"])["per_client"], false);
-    let mut client = HttpClient::greeted(&home, &[]);
-    let first = client.session.clone();
-    client.greet();
-    let second = client.session.clone();
-    call_in(&mut client, first.as_ref(), "increment");
-    call_in(&mut client, first.as_ref(), "increment");
-    assert_eq!(call_in(&mut client, second.as_ref(), "value"), "2");
-    let pid = call_in(&mut client, first.as_ref(), "pid");
-    assert_eq!(call_in(&mut client, second.as_ref(), "pid"), pid);
-}
-
-#[test]
-fn a_per_client_server_keeps_the_state_of_one_client_from_another() {
-    let home = Home::new();
-    add_counter(&home, &["--per-client"]);
-    assert_eq!(home.json(&["show", "counter", "--json"])["per_client"], true);
-    let mut client = HttpClient::greeted(&home, &[]);
-    let first = client.session.clone();
-    client.greet();
-    let second = client.session.clone();
-    call_in(&mut client, first.as_ref(), "increment");
-    call_in(&mut client, first.as_ref(), "increment");
-    assert_eq!(call_in(&mut client, second.as_ref(), "value"), "0");
-    assert_eq!(call_in(&mut client, first.as_ref(), "value"), "2");
-    let pids = [&first, &second].map(|session| call_in(&mut client, session.as_ref(), "pid"));
-    assert_ne!(pids[0], pids[1]);
-    client.greet();
-    let third = client.session.clone();
-    assert_eq!(call_in(&mut client, third.as_ref(), "value"), "0", "a new session, a new state");
-    let last = call_in(&mut client, third.as_ref(), "pid");
-    assert_eq!(client.terminate(), 0);
-    let pids: Vec<i32> = pids.iter().chain([&last]).map(|pid| pid.parse().unwrap()).collect();
-    wait_until_gone(&pids);
-}
-
-#[test]
-fn the_first_calls_of_a_session_share_one_process_of_its_own() {
-    let home = Home::new();
-    add_counter(&home, &["--per-client"]);
-    let mut client = home.stdio();
-    client.wait_for_tool("counter__pid");
-    let params = json!({ "name": "counter__pid", "arguments": {} });
-    let ids: Vec<u64> = (0..6).map(|_| client.ask("tools/call", &params)).collect();
-    let mut pids: Vec<String> =
-        ids.into_iter().map(|id| text(&client.answer(id)).to_owned()).collect();
-    pids.dedup();
-    assert_eq!(pids.len(), 1, "{pids:?}");
-    assert_eq!(client.finish(), 0);
-    wait_until_gone(&[pids[0].parse().unwrap()]);
-}
+use crate::calls::{serving, text};
+use crate::driver::{Home, HttpClient, StdioClient, fake};
 
 // D041
 
@@ -91,8 +13,7 @@ fn the_first_calls_of_a_session_share_one_process_of_its_own() {
 fn equal_ids_of_many_clients_never_mix_up_their_answers() {
     let home = Home::new();
     home.add("echo", &fake("echo_delay", &[]));
-    let mut client = HttpClient::greeted(&home, &[]);
-    text(&client.call("echo__echo", &json!({ "text": "warm" })));
+    let mut client = serving(&home, "echo__echo");
     let mut sessions = Vec::new();
     for _ in 0..20 {
         client.greet();
@@ -137,7 +58,8 @@ fn an_id_comes_back_as_it_was_sent() {
     for (at, id) in ids.iter().enumerate() {
         let arguments = json!({ "text": at.to_string(), "ms": 80 - 10 * at });
         let params = json!({ "name": "echo__echo", "arguments": arguments });
-        client.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }));
+        client
+            .send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }));
     }
     for (at, id) in ids.iter().enumerate() {
         let answer = client.wait_for(|message| message["id"] == *id && message["error"].is_null());
@@ -206,11 +128,27 @@ fn a_slow_call_holds_up_neither_ping_nor_lists_nor_other_calls() {
 }
 
 #[test]
+fn a_call_whose_arguments_look_like_a_handshake_holds_up_nothing() {
+    let home = Home::new();
+    home.add("echo", &fake("echo_delay", &[]));
+    let mut client = home.stdio();
+    client.wait_for_tool("echo__echo");
+    for said in ["initialize", "notifications/cancelled"] {
+        let arguments = json!({ "text": said, "ms": 5_000 });
+        let params = json!({ "name": "echo__echo", "arguments": arguments });
+        let id = client.ask("tools/call", &params);
+        let begin = Instant::now();
+        assert!(client.request("ping", &json!({}))["result"].is_object());
+        client.notify("notifications/cancelled", &json!({ "requestId": id }));
+        assert!(begin.elapsed() < Duration::from_secs(2), "{said}: {:?}", begin.elapsed());
+    }
+}
+
+#[test]
 fn a_slow_call_does_not_hold_up_the_handshake_of_another_client() {
     let home = Home::new();
     home.add("echo", &fake("echo_delay", &[]));
-    let mut client = HttpClient::greeted(&home, &[]);
-    text(&client.call("echo__echo", &json!({ "text": "warm" })));
+    let mut client = serving(&home, "echo__echo");
     let params = json!({ "name": "echo__echo", "arguments": { "text": "slow", "ms": 4_000 } });
     let slow = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
     let request = client.prepared("POST").body(slow.to_string());

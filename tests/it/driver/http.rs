@@ -50,6 +50,9 @@ impl Reply {
 impl HttpClient {
     /// Starts `coffer serve` on a free port, with more arguments.
     pub(crate) fn start(home: &Home, arguments: &[&str]) -> Self {
+        // An error means that another test has chosen it before.
+        let _chosen_before = rustls::crypto::ring::default_provider().install_default();
+        let client = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build().unwrap();
         let mut command: Command = home.program();
         command.args(["serve", "--port", "0"]).args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -63,7 +66,6 @@ impl HttpClient {
         };
         std::thread::spawn(move || lines.for_each(drop));
         let token = std::fs::read_to_string(home.file("token")).ok();
-        let client = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build().unwrap();
         Self { child, address, token, session: None, client, last_id: 0 }
     }
 
