@@ -129,9 +129,9 @@ impl Running {
     pub async fn shut_down(self) {
         self.stop.cancel();
         for session in self.gateway.sessions() {
-            self.gateway.leave(&session).await;
+            self.gateway.leave(&session);
         }
-        self.gateway.fleet.stop().await;
+        self.gateway.fleet.stop();
         self.tasks.close();
         if tokio::time::timeout(LONGEST_END, self.tasks.wait()).await.is_err() {
             tracing::error!("something did not end in time; the guard ends what is left of it");

@@ -88,7 +88,7 @@ async fn ask(running: &Running, message: String) -> Bytes {
     );
     running.gateway.take(&session, &Bytes::from(hello), &outlet).await;
     let answer = running.gateway.take(&session, &Bytes::from(message), &outlet).await;
-    running.gateway.leave(&session).await;
+    running.gateway.leave(&session);
     answer.unwrap_or_default()
 }
 

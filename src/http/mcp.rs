@@ -78,7 +78,7 @@ pub(super) async fn delete(State(front): State<Arc<Front>>, request: Request) ->
         Err(unknown) => unknown,
         Ok(None) => refused(StatusCode::BAD_REQUEST, "name the session in Mcp-Session-Id"),
         Ok(Some(open)) => {
-            front.end(&open.session).await;
+            front.end(&open.session);
             StatusCode::NO_CONTENT.into_response()
         }
     }
@@ -100,7 +100,7 @@ async fn begin(front: &Front, bytes: &Bytes) -> Response {
     let answer = front.gateway.take(&session, bytes, &outlet).await;
     let mut response = json_or_accepted(answer);
     if session.is_greeted() {
-        front.open(OpenSession { session, outlet: held }).await;
+        front.open(OpenSession { session, outlet: held });
         if let Ok(value) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(SESSION_ID, value);
         }

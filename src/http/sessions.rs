@@ -56,7 +56,7 @@ impl Front {
     }
 
     /// Keeps a session. Their number is bounded: the longest silent one gives way.
-    pub(super) async fn open(&self, open: OpenSession) {
+    pub(super) fn open(&self, open: OpenSession) {
         let oldest = {
             let sessions = self.lock();
             let is_full = sessions.len() >= self.gateway.settings.most_sessions;
@@ -65,16 +65,16 @@ impl Front {
                 .flatten()
         };
         if let Some(oldest) = oldest {
-            self.end(&oldest.session).await;
+            self.end(&oldest.session);
         }
         self.gateway.join(&open.session);
         self.lock().insert(open.session.id.clone(), open);
     }
 
     /// Ends a session.
-    pub(super) async fn end(&self, session: &Arc<Session>) {
+    pub(super) fn end(&self, session: &Arc<Session>) {
         self.lock().remove(&session.id);
-        self.gateway.leave(session).await;
+        self.gateway.leave(session);
     }
 
     /// Ends sessions that have been silent for too long, until `stop`.
@@ -90,7 +90,7 @@ impl Front {
                     .cloned()
                     .collect();
                 for open in silent {
-                    self.end(&open.session).await;
+                    self.end(&open.session);
                 }
             }
         };

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::calls::{failure, serving};
+use crate::calls::{failure, serving, text};
 use crate::driver::{FakeHttp, Home, HttpClient, StdioClient, fake, wait_until};
 
 /// Registers a server with a slow tool; returns the file in which it keeps a log.
@@ -182,6 +182,24 @@ fn a_call_over_http_can_be_cancelled_by_another_message_of_its_session() {
 }
 
 #[test]
+fn a_client_cannot_cancel_what_another_asked_for_under_the_same_id() {
+    let home = Home::new();
+    let log = add_slow(&home, "slow", &[]);
+    let mut client = serving(&home, "slow__work");
+    let call =
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": work("slow", 1.0) });
+    let request = client.prepared("POST").body(call.to_string());
+    let working = std::thread::spawn(move || HttpClient::send(request));
+    wait_for(&log, "began");
+    client.greet();
+    let params = json!({ "requestId": 1 });
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+    assert_eq!(client.post(&cancel).status, 202);
+    assert_eq!(text(&working.join().unwrap().json()), "worked");
+    assert_eq!(count(&log, "cancelled"), 0);
+}
+
+#[test]
 fn a_call_to_an_http_server_is_cancelled_there_too() {
     let home = Home::new();
     let web = FakeHttp::start("http_errors", &[]);
@@ -207,8 +225,8 @@ fn a_call_out_of_time_is_cancelled_upstream_told_in_words_and_never_repeated() {
     let mut client = home.stdio();
     client.wait_for_tool("slow__work");
     let answer = client.request("tools/call", &work("slow", 20.0));
-    let text = failure(&answer, "timeout");
-    assert!(text.contains("`slow`") && text.contains("1 s"), "{text}");
+    let words = failure(&answer, "timeout");
+    assert!(words.contains("`slow`") && words.contains("1 s"), "{words}");
     assert_eq!(wait_for(&log, "cancelled"), wait_for(&log, "began"));
     wait_for(&log, "late");
     assert_eq!(

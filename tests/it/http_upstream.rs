@@ -52,7 +52,8 @@ fn check_that_a_forgotten_session_is_begun_anew_once(style: &str) {
     let greeted = at(&["notifications/initialized", "session=s2"]);
     assert!(greeted < at(&["tools/call", "session=s2"]), "{seen:#?}");
     for line in seen.iter().filter(|line| line.contains(" initialize ")) {
-        assert!(line.contains("session=- "), "a handshake names no old session: {line}");
+        // A handshake names neither an old session nor a version agreed on in it.
+        assert!(line.contains("session=- version=- "), "{line}");
     }
     client.wait_for_tool("web__later");
 }

@@ -1,6 +1,6 @@
 //! Everything tested from outside: the program as a process, its repository as files.
 
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a panic is a failed test")]
 #![expect(clippy::disallowed_methods, reason = "tests start processes and read the clock")]
 
 mod architecture;
@@ -18,6 +18,7 @@ mod given;
 mod http_access;
 mod http_front;
 mod http_upstream;
+mod lines;
 mod odd_answers;
 mod offering;
 mod per_client;

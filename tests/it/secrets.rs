@@ -114,6 +114,32 @@ fn a_url_or_header_that_is_not_legal_shows_no_secret() {
     check_that_nothing_shows(&home, "odd");
 }
 
+#[track_caller]
+fn check_that_arguments_are_masked(arguments: &[&str]) {
+    let home = traced();
+    let command = fake("shows_environment", &["--die-at", "start"]);
+    let mut add = vec!["add", "talk", "--no-connect", "--"];
+    add.extend(command.iter().map(String::as_str));
+    add.extend(arguments);
+    home.ok(&add);
+    check_that_nothing_shows(&home, "talk");
+}
+
+#[test]
+fn a_header_among_the_arguments_is_masked() {
+    check_that_arguments_are_masked(&["--header", "Authorization: Bearer canary-9"]);
+    check_that_arguments_are_masked(&["-H", "X-Api-Key: canary-9"]);
+    check_that_arguments_are_masked(&["--header=Authorization:canary-9"]);
+}
+
+#[test]
+fn a_variable_among_the_arguments_is_masked() {
+    check_that_arguments_are_masked(&["-e", "API_KEY=canary-9"]);
+    check_that_arguments_are_masked(&["--env=API_KEY=canary-9"]);
+    check_that_arguments_are_masked(&["postgres://user:canary-9@host/db"]);
+    check_that_arguments_are_masked(&["https://host/mcp?api_key=canary-9"]);
+}
+
 #[test]
 fn a_program_that_is_not_there_shows_no_secret() {
     let home = traced();

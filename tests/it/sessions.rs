@@ -40,6 +40,48 @@ fn equal_ids_of_many_clients_never_mix_up_their_answers() {
 }
 
 #[test]
+fn equal_progress_tokens_of_two_clients_never_mix_up_their_progress() {
+    let home = Home::new();
+    home.add("steps", &fake("progresses", &[]));
+    let mut client = serving(&home, "steps__count");
+    let sessions = [(); 2].map(|()| {
+        client.greet();
+        client.session.take().unwrap()
+    });
+    let client = &client;
+    std::thread::scope(|scope| {
+        for (label, session) in ["left", "right"].into_iter().zip(&sessions) {
+            scope.spawn(move || {
+                let params = json!({
+                    "name": "steps__count",
+                    "arguments": { "steps": 20, "label": label },
+                    "_meta": { "progressToken": "same" }
+                });
+                let call = json!({
+                    "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params
+                });
+                let request = client.prepared("POST").header("mcp-session-id", session);
+                let reply = HttpClient::send(request.body(call.to_string()));
+                let events: Vec<Value> = reply
+                    .body
+                    .lines()
+                    .filter_map(|line| line.strip_prefix("data: "))
+                    .map(|data| serde_json::from_str(data).unwrap())
+                    .collect();
+                let (answer, progress) = events.split_last().unwrap();
+                assert_eq!(text(answer), label);
+                assert_eq!(progress.len(), 20, "{reply:?}");
+                for (step, event) in progress.iter().enumerate() {
+                    let expected =
+                        json!({ "progressToken": "same", "progress": step, "message": label });
+                    assert_eq!(event["params"], expected, "{label}");
+                }
+            });
+        }
+    });
+}
+
+#[test]
 fn an_id_comes_back_as_it_was_sent() {
     let home = Home::new();
     home.add("echo", &fake("echo_delay", &[]));

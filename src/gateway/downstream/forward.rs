@@ -213,7 +213,9 @@ fn sentence(server: &ServerName, error: &RequestError) -> String {
             "Try again in a moment, or use another tool."
         }
     };
-    format!("Server `{server}` {error}. {advice}")
+    let happened = error.to_string();
+    let stop = if happened.ends_with(['?', '.', '!']) { "" } else { "." };
+    format!("Server `{server}` {happened}{stop} {advice}")
 }
 
 fn failed(server: &ServerName, error: &RequestError) -> Reply {

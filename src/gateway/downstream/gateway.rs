@@ -86,10 +86,10 @@ impl Gateway {
     }
 
     /// Ends a session: its requests are cancelled, its own connections closed.
-    pub async fn leave(&self, session: &Arc<Session>) {
+    pub fn leave(&self, session: &Arc<Session>) {
         self.lock().remove(&session.id);
         session.cancel_all();
-        self.fleet.end_session(&session.id).await;
+        self.fleet.end_session(&session.id);
     }
 
     /// Starts the task that tells clients which lists have changed: debounced,

@@ -59,7 +59,7 @@ pub async fn serve_stdio(
     // A client that closes its input may still read what it asked for a moment ago.
     requests.close();
     let _cut_short = tokio::time::timeout(FAREWELL, requests.wait()).await;
-    gateway.leave(&session).await;
+    gateway.leave(&session);
     requests.wait().await;
     outbox.close();
     let _nobody_reads = tokio::time::timeout(FAREWELL, draining).await;

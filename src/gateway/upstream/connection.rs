@@ -13,7 +13,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep_until};
 
 use super::error::{RequestError, StartError};
-use super::http::HttpLink;
+use super::http::{HttpLink, Step};
 use super::pending::{Pending, ProgressSink};
 use super::ring::Ring;
 use crate::domain::{EntryKind, ServerName};
@@ -106,6 +106,9 @@ impl Connection {
     /// Shakes hands: `initialize`, then `notifications/initialized`.
     pub(super) async fn greet(self: &Arc<Self>) -> Result<(), StartError> {
         let limit = self.start_timeout;
+        if let Link::Http(link) = &self.link {
+            link.begin_handshake();
+        }
         let params = initialize_params();
         let limits = Limits { silence: limit, total: limit };
         let reply = self.request("initialize", |_| Some(params), None, limits).await;
@@ -133,6 +136,9 @@ impl Connection {
         }
         let _first = self.greeting.set(greeting);
         self.notify("notifications/initialized", None).await;
+        if let Link::Http(link) = &self.link {
+            link.end_handshake();
+        }
         Ok(())
     }
 
@@ -169,7 +175,7 @@ impl Connection {
         let end = begin + limits.total;
         let mut until = end.min(begin + limits.silence);
         let mut answer = answer;
-        let mut carrying = pin!(self.carry(id, text));
+        let mut carrying = pin!(self.carry(id, step_of(method), text));
         let mut is_carried = false;
         loop {
             tokio::select! {
@@ -202,10 +208,10 @@ impl Connection {
     }
 
     /// Hands a request to the link.
-    async fn carry(self: &Arc<Self>, id: u64, text: Bytes) -> Result<(), RequestError> {
+    async fn carry(self: &Arc<Self>, id: u64, step: Step, text: Bytes) -> Result<(), RequestError> {
         match &self.link {
             Link::Stdio(outbox) => outbox.send(text).then_some(()).ok_or(RequestError::Died),
-            Link::Http(link) => link.request(self, id, text).await,
+            Link::Http(link) => link.request(self, id, (step, text)).await,
         }
     }
 
@@ -220,7 +226,7 @@ impl Connection {
             Link::Stdio(outbox) => {
                 outbox.send(text);
             }
-            Link::Http(link) => link.notify(self, text).await,
+            Link::Http(link) => link.notify(self, step_of(method), text).await,
         }
     }
 
@@ -363,6 +369,14 @@ impl Connection {
 
     pub(super) fn largest_message(&self) -> usize {
         self.largest_message
+    }
+}
+
+fn step_of(method: &str) -> Step {
+    if matches!(method, "initialize" | "notifications/initialized") {
+        Step::Handshake
+    } else {
+        Step::Ordinary
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::connection::Connection;
+use super::connection::{Connection, Event};
 use super::environment::Environment;
 use super::error::RequestError;
 use super::state::Upstream;
@@ -65,7 +65,15 @@ pub struct Fleet {
     parts: FleetParts,
     running: Mutex<BTreeMap<ServerName, Running>>,
     /// Connections of single sessions, for servers that give each client its own.
-    private: tokio::sync::Mutex<HashMap<(Arc<str>, ServerName), Opened>>,
+    private: Mutex<HashMap<(Arc<str>, ServerName), Arc<Private>>>,
+}
+
+/// A connection of one session, opened at first use. Only those who want this one
+/// wait while it is opened.
+#[derive(Debug, Default)]
+struct Private {
+    stop: CancellationToken,
+    opened: tokio::sync::Mutex<Option<Opened>>,
 }
 
 #[derive(Debug)]
@@ -77,7 +85,7 @@ struct Running {
 impl Fleet {
     /// A fleet without servers.
     pub fn new(parts: FleetParts) -> Arc<Self> {
-        let (running, private) = (Mutex::default(), tokio::sync::Mutex::default());
+        let (running, private) = (Mutex::default(), Mutex::default());
         Arc::new(Self { parts, running, private })
     }
 
@@ -139,54 +147,60 @@ impl Fleet {
         upstream.connection(limit).await
     }
 
-    /// The session's own connection, opened at first use. Opening holds the
-    /// table, so that two first calls share one process.
+    /// The session's own connection.
     async fn private_connection(
         &self,
         server: &Server,
         session: &Arc<str>,
     ) -> Result<Arc<Connection>, RequestError> {
-        let mut private = self.private.lock().await;
         let key = (session.clone(), server.name.clone());
-        if let Some(opened) = private.get_mut(&key) {
-            // An event queue that has ended means a connection that has ended.
-            let is_over = std::iter::from_fn(|| opened.events.try_recv().ok())
-                .any(|event| event == super::connection::Event::Closed);
+        let private = self.private().entry(key).or_default().clone();
+        let mut opened = private.opened.lock().await;
+        if let Some(current) = opened.as_mut() {
+            let is_over = std::iter::from_fn(|| current.events.try_recv().ok())
+                .any(|event| event == Event::Closed);
             if !is_over {
-                return Ok(opened.connection.clone());
-            }
-            if let Some(opened) = private.remove(&key) {
-                self.parts.tasks.spawn(opened.close());
+                return Ok(current.connection.clone());
             }
         }
-        let never = CancellationToken::new();
-        let opened =
-            open(server, &self.parts, &never, |_| {}).await.map_err(RequestError::Unreachable)?;
-        let connection = opened.connection.clone();
-        private.insert(key, opened);
-        Ok(connection)
+        if let Some(ended) = opened.take() {
+            self.parts.tasks.spawn(ended.close());
+        }
+        let fresh = open(server, &self.parts, &private.stop, |_| {})
+            .await
+            .map_err(RequestError::Unreachable)?;
+        Ok(opened.insert(fresh).connection.clone())
     }
 
     /// Ends the connections that belong to one session.
-    pub async fn end_session(&self, session: &Arc<str>) {
-        let mut private = self.private.lock().await;
-        let over: Vec<_> = private.keys().filter(|(owner, _)| owner == session).cloned().collect();
-        for key in over {
-            if let Some(opened) = private.remove(&key) {
-                self.parts.tasks.spawn(opened.close());
-            }
+    pub fn end_session(&self, session: &Arc<str>) {
+        self.end_private(|owner| owner == session);
+    }
+
+    /// Ends private connections, those that are being opened too.
+    fn end_private(&self, is_over: impl Fn(&Arc<str>) -> bool) {
+        let mut table = self.private();
+        let over: Vec<_> = table.keys().filter(|(owner, _)| is_over(owner)).cloned().collect();
+        for private in over.iter().filter_map(|key| table.remove(key)) {
+            private.stop.cancel();
+            self.parts.tasks.spawn(async move {
+                if let Some(opened) = private.opened.lock().await.take() {
+                    opened.close().await;
+                }
+            });
         }
     }
 
     /// Stops all servers; their tasks end soon after.
-    pub async fn stop(&self) {
+    pub fn stop(&self) {
         for running in self.lock().values() {
             running.stop.cancel();
         }
-        let private = std::mem::take(&mut *self.private.lock().await);
-        for (_, opened) in private {
-            self.parts.tasks.spawn(opened.close());
-        }
+        self.end_private(|_| true);
+    }
+
+    fn private(&self) -> MutexGuard<'_, HashMap<(Arc<str>, ServerName), Arc<Private>>> {
+        self.private.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ServerName, Running>> {

@@ -45,6 +45,9 @@ pub(super) struct HttpLink {
     url: Url,
     headers: HeaderMap,
     session: Mutex<Session>,
+    /// The session that a handshake is about to begin. Requests go on under the old
+    /// one meanwhile: refused, they wait for the new one.
+    draft: Mutex<Session>,
     /// Held while a lost session is begun anew, so that this happens once.
     renewal: tokio::sync::Mutex<()>,
     tasks: TaskTracker,
@@ -56,6 +59,15 @@ struct Session {
     protocol_version: Option<HeaderValue>,
     /// Counts sessions, so that a late failure of an old one is not held against the new.
     number: u64,
+}
+
+/// Under which session something is sent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Step {
+    /// The handshake: under the session that it begins.
+    Handshake,
+    /// Anything else: under the session that has begun.
+    Ordinary,
 }
 
 /// What a body brought.
@@ -87,14 +99,28 @@ impl HttpLink {
         let client = builder
             .build()
             .map_err(|error| StartError::Http(format!("no HTTP client: {}", reason_of(&error))))?;
-        let (session, renewal) = (Mutex::default(), tokio::sync::Mutex::default());
-        Ok(Self { client, url, headers, session, renewal, tasks })
+        let (session, draft) = (Mutex::default(), Mutex::default());
+        let renewal = tokio::sync::Mutex::default();
+        Ok(Self { client, url, headers, session, draft, renewal, tasks })
+    }
+
+    /// Begins a handshake, under no session.
+    pub(super) fn begin_handshake(&self) {
+        *lock(&self.draft) = Session::default();
     }
 
     /// Keeps the protocol version that the handshake agreed on.
     pub(super) fn agree_on(&self, version: Option<&str>) {
         let version = version.and_then(|text| HeaderValue::from_str(text).ok());
-        self.lock().protocol_version = version;
+        lock(&self.draft).protocol_version = version;
+    }
+
+    /// Makes the new session the one under which everything is sent.
+    pub(super) fn end_handshake(&self) {
+        let draft = lock(&self.draft).clone();
+        let mut session = lock(&self.session);
+        let number = session.number + 1;
+        *session = Session { number, ..draft };
     }
 
     /// Sends a request and passes on everything that comes back for it.
@@ -102,11 +128,12 @@ impl HttpLink {
         &self,
         connection: &Arc<Connection>,
         id: u64,
-        text: Bytes,
+        (step, text): (Step, Bytes),
     ) -> Result<(), RequestError> {
-        let number = self.lock().number;
-        let response = self.send(connection, &text, number > 0).await?;
-        if self.deliver(connection, response, Some(id)).await? == Delivered::SessionLost {
+        let number = lock(&self.session).number;
+        let response = self.send(connection, &text, step).await?;
+        let delivered = self.deliver(connection, response, Some(id)).await?;
+        if delivered == Delivered::SessionLost && step == Step::Ordinary {
             self.renew(connection, number).await?;
             let reason = "had forgotten the session; a new one has begun".to_owned();
             return Err(RequestError::Http(reason));
@@ -117,12 +144,9 @@ impl HttpLink {
     }
 
     /// Sends a notification.
-    pub(super) async fn notify(&self, connection: &Arc<Connection>, text: Bytes) {
-        match self.send(connection, &text, false).await {
-            Ok(_) => {}
-            Err(error) => {
-                tracing::debug!(server.name = %connection.name(), %error, "a notification was refused");
-            }
+    pub(super) async fn notify(&self, connection: &Arc<Connection>, step: Step, text: Bytes) {
+        if let Err(error) = self.send(connection, &text, step).await {
+            tracing::debug!(server.name = %connection.name(), %error, "a notification was refused");
         }
     }
 
@@ -131,14 +155,14 @@ impl HttpLink {
         let connection = connection.clone();
         self.tasks.spawn(async move {
             if let Link::Http(link) = connection.link() {
-                link.notify(&connection, text).await;
+                link.notify(&connection, Step::Ordinary, text).await;
             }
         });
     }
 
     /// Tells the server that the session is over, if it wants to know.
     pub(super) async fn end_session(&self) {
-        let session = self.lock().clone();
+        let session = lock(&self.session).clone();
         if session.id.is_some() {
             let request = self.client.request(Method::DELETE, self.url.clone());
             let request = request.headers(self.headers_for(&session)).timeout(GOODBYE);
@@ -151,7 +175,7 @@ impl HttpLink {
         let mut failures = 0;
         loop {
             let begin = Instant::now();
-            let session = self.lock().clone();
+            let session = lock(&self.session).clone();
             let request = self
                 .client
                 .request(Method::GET, self.url.clone())
@@ -174,18 +198,23 @@ impl HttpLink {
         &self,
         connection: &Arc<Connection>,
         text: &Bytes,
-        may_renew: bool,
+        step: Step,
     ) -> Result<Response, RequestError> {
         let mut tries = 0;
-        let mut may_renew = may_renew;
+        let mut may_renew = step == Step::Ordinary;
         loop {
             tries += 1;
-            let session = self.lock().clone();
+            let session = match step {
+                Step::Handshake => lock(&self.draft).clone(),
+                Step::Ordinary => lock(&self.session).clone(),
+            };
             let response = self.post(&session, text.clone()).await?;
             let status = response.status();
             if status.is_success() {
-                if let Some(id) = response.headers().get(SESSION_ID) {
-                    self.keep_session(id);
+                if step == Step::Handshake
+                    && let Some(id) = response.headers().get(SESSION_ID)
+                {
+                    lock(&self.draft).id = Some(id.clone());
                 }
                 return Ok(response);
             }
@@ -239,20 +268,11 @@ impl HttpLink {
     /// Begins a new session unless somebody else has done so meanwhile.
     async fn renew(&self, connection: &Arc<Connection>, lost: u64) -> Result<(), RequestError> {
         let _one_at_a_time = self.renewal.lock().await;
-        if self.lock().number != lost {
+        if lock(&self.session).number != lost {
             return Ok(());
-        }
-        {
-            let mut session = self.lock();
-            session.id = None;
-            session.number = 0;
         }
         tracing::info!(server.name = %connection.name(), "the server forgot the session; beginning a new one");
         connection.clone().greet_again().await.map_err(RequestError::Unreachable)?;
-        {
-            let mut session = self.lock();
-            session.number = session.number.max(lost + 1);
-        }
         connection.report(Event::Renewed);
         Ok(())
     }
@@ -260,7 +280,7 @@ impl HttpLink {
     /// Begins a new session when an error, sent with status 200, says that the old
     /// one is not known. The request itself fails: it may have run.
     pub(super) async fn renew_if_lost(&self, connection: &Arc<Connection>, error: &[u8]) {
-        let session = self.lock().clone();
+        let session = lock(&self.session).clone();
         let is_lost = error_code(error) == UNKNOWN_SESSION
             && names_the_session(&String::from_utf8_lossy(error));
         if session.id.is_some()
@@ -310,14 +330,6 @@ impl HttpLink {
         Ok(delivered)
     }
 
-    fn keep_session(&self, id: &HeaderValue) {
-        let mut session = self.lock();
-        if session.id.as_ref() != Some(id) {
-            session.id = Some(id.clone());
-        }
-        session.number = session.number.max(1);
-    }
-
     fn headers_for(&self, session: &Session) -> HeaderMap {
         let mut headers = self.headers.clone();
         if let Some(id) = &session.id {
@@ -328,10 +340,10 @@ impl HttpLink {
         }
         headers
     }
+}
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Session> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock(session: &Mutex<Session>) -> std::sync::MutexGuard<'_, Session> {
+    session.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn headers_of(named: &BTreeMap<String, String>) -> Result<HeaderMap, StartError> {
