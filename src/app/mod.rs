@@ -13,6 +13,6 @@ mod signals;
 mod standalone;
 
 pub use registered::kept_catalog;
-pub use running::{AppError, Running, Start, open_database};
+pub use running::{AppError, Running, Start, Which, open_database};
 pub use serve::{GatewayFile, Listening, serve_http};
 pub use standalone::serve_standalone;

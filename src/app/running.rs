@@ -60,8 +60,19 @@ pub struct Start<'a> {
     pub variables: &'a Variables,
     /// Servers of a file, beside the registered ones.
     pub ad_hoc: Vec<Server>,
-    /// Only this server, for a single command; all when missing.
-    pub only: Option<ServerName>,
+    /// Which servers run; all are in the catalogue.
+    pub which: Which,
+}
+
+/// Which servers run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Which {
+    /// All that are switched on.
+    All,
+    /// One, for a single command.
+    One(ServerName),
+    /// None: the kept catalogue is enough.
+    NoServer,
 }
 
 /// A running gateway.
@@ -110,7 +121,7 @@ impl Running {
         let catalog = Catalog::new(definitions, Options::tuned());
         let fleet = Fleet::new(parts(&start, &catalog, keeper, &tasks));
         let gateway = Gateway::new(catalog.clone(), fleet.clone(), log, config.gateway.clone());
-        let apply = Apply { gateway: gateway.clone(), ad_hoc: start.ad_hoc, only: start.only };
+        let apply = Apply { gateway: gateway.clone(), ad_hoc: start.ad_hoc, which: start.which };
         let unlisted = apply.now(&snapshots.borrow());
         catalog.rebuild();
         let building = catalog.keep_building();
@@ -183,7 +194,7 @@ fn parts(
 struct Apply {
     gateway: Arc<Gateway>,
     ad_hoc: Vec<Server>,
-    only: Option<ServerName>,
+    which: Which,
 }
 
 impl Apply {
@@ -193,7 +204,11 @@ impl Apply {
         let running: Vec<Arc<Server>> = known
             .iter()
             .map(|known| known.server.clone())
-            .filter(|server| self.only.as_ref().is_none_or(|only| *only == server.name))
+            .filter(|server| match &self.which {
+                Which::All => true,
+                Which::One(name) => *name == server.name,
+                Which::NoServer => false,
+            })
             .collect();
         let unlisted = known
             .iter()

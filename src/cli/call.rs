@@ -10,10 +10,10 @@ use super::arguments::CallArguments;
 use super::context::{Context, runtime, servers_of};
 use super::error::{CliError, Kind};
 use super::output;
-use crate::app::{Running, Start, kept_catalog};
+use crate::app::{Running, Start, Which, kept_catalog};
 use crate::catalog::Route;
-use crate::domain::ServerName;
-use crate::gateway::{Outlet, Session, code};
+use crate::domain::ExposedName;
+use crate::gateway::{Outlet, SEARCH_TOOLS, Session, code};
 
 /// Nothing is asked for that would need it.
 #[derive(Debug)]
@@ -37,8 +37,8 @@ pub(super) fn run(context: &Context, arguments: &CallArguments) -> Result<(), Cl
         })?;
     let config = context.config()?;
     let ad_hoc = servers_of(arguments.config.as_deref())?;
-    let only = server_of(context, &ad_hoc, &arguments.name)?;
-    let start = Start { config: &config, variables: &context.variables, ad_hoc, only: Some(only) };
+    let which = server_of(context, &ad_hoc, &arguments.name)?;
+    let start = Start { config: &config, variables: &context.variables, ad_hoc, which };
     let name = Value::from(arguments.name.as_str());
     let message = format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{{\"name\":{name},\"arguments\":{}}}}}",
@@ -60,17 +60,20 @@ fn server_of(
     context: &Context,
     ad_hoc: &[crate::domain::Server],
     name: &str,
-) -> Result<ServerName, CliError> {
+) -> Result<Which, CliError> {
+    if name == ExposedName::own(SEARCH_TOOLS).as_str() {
+        return Ok(Which::NoServer);
+    }
     let snapshot = context.snapshot()?;
     let catalog = kept_catalog(&snapshot, ad_hoc);
     if let Some(route) = catalog.view().tool(name) {
-        return Ok(route.server.clone());
+        return Ok(Which::One(route.server.clone()));
     }
     let servers = catalog.servers();
     let by_beginning = servers.iter().map(|known| &known.server.name).find(|server| {
         name.strip_prefix(server.as_str()).is_some_and(|rest| rest.starts_with("__"))
     });
-    by_beginning.cloned().ok_or_else(|| {
+    by_beginning.cloned().map(Which::One).ok_or_else(|| {
         let error = CliError::new(Kind::NotFound, format!("no tool is called `{name}`"));
         match catalog.view().resembling(name).first() {
             Some(nearest) => error.hint(format!("did you mean `{nearest}`?")),
@@ -131,10 +134,8 @@ fn report(answer: &[u8], is_let_through: bool, json: bool) -> Result<(), CliErro
 
 fn print_content(result: &Value) {
     for block in result["content"].as_array().into_iter().flatten() {
-        match block["text"].as_str() {
-            Some(text) => output::line(text),
-            None => output::line(&block.to_string()),
-        }
+        let text = block["text"].as_str();
+        output::line(&text.map_or_else(|| block.to_string(), ToOwned::to_owned));
     }
     let is_bare = result["content"].as_array().is_none_or(Vec::is_empty);
     if is_bare && !result["structuredContent"].is_null() {

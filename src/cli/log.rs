@@ -38,27 +38,31 @@ fn follow(database: &Database, mut filter: CallFilter, json: bool) -> Result<(),
         let calls = database.calls(&filter)?;
         if let Some(last) = calls.last() {
             filter.after_id = Some(last.id);
-            print(&calls, json, false)?;
+            if !print(&calls, json, false)? {
+                return Ok(());
+            }
         }
     }
 }
 
-fn print(calls: &[LoggedCall], json: bool, has_header: bool) -> Result<(), CliError> {
+/// Prints calls; `false` when nobody reads them any more.
+fn print(calls: &[LoggedCall], json: bool, has_header: bool) -> Result<bool, CliError> {
+    let mut is_read = true;
     if json {
         for call in calls {
-            output::raw(&serde_json::to_string(call)?);
+            is_read = output::raw(&serde_json::to_string(call)?);
         }
-        return Ok(());
+        return Ok(is_read);
     }
     let rows: Vec<Vec<String>> = calls.iter().map(cells).collect();
     if has_header && !rows.is_empty() {
         output::table(&["TIME", "STATUS", "MS", "CLIENT", "SERVER", "KIND", "NAME"], &rows);
     } else {
         for row in rows {
-            output::line(&row.join("  "));
+            is_read = output::line(&row.join("  "));
         }
     }
-    Ok(())
+    Ok(is_read)
 }
 
 fn cells(call: &LoggedCall) -> Vec<String> {

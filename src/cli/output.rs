@@ -9,14 +9,15 @@ use serde::Serialize;
 
 use super::error::{CliError, Kind};
 
-/// Prints a line. A reader that has gone, as `head` does, is no failure.
-pub(super) fn line(text: &str) {
-    let _reader_gone = writeln!(io::stdout(), "{}", printable(text));
+/// Prints a line. A reader that has gone, as `head` does, is no failure: then it
+/// returns `false`.
+pub(super) fn line(text: &str) -> bool {
+    raw(&printable(text))
 }
 
-/// Prints a line that is kept as it is, for JSON.
-pub(super) fn raw(text: &str) {
-    let _reader_gone = writeln!(io::stdout(), "{text}");
+/// Prints a line that is kept as it is, for JSON. `false` when the reader has gone.
+pub(super) fn raw(text: &str) -> bool {
+    writeln!(io::stdout(), "{text}").is_ok()
 }
 
 /// Prints `value` as JSON over several lines.

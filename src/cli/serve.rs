@@ -6,7 +6,7 @@ use super::arguments::ServeArguments;
 use super::context::{Context, runtime, servers_of};
 use super::error::{CliError, Kind};
 use super::output;
-use crate::app::{Listening, Start, serve_http};
+use crate::app::{Listening, Start, Which, serve_http};
 use crate::config::Layer;
 
 pub(super) fn run(context: &Context, arguments: ServeArguments) -> Result<(), CliError> {
@@ -20,7 +20,7 @@ pub(super) fn run(context: &Context, arguments: ServeArguments) -> Result<(), Cl
     }
     let ad_hoc = servers_of(arguments.config.as_deref())?;
     let address = SocketAddr::new(config.bind, config.port);
-    let start = Start { config: &config, variables: &context.variables, ad_hoc, only: None };
+    let start = Start { config: &config, variables: &context.variables, ad_hoc, which: Which::All };
     let token_file = config.folders.token();
     runtime()?.block_on(serve_http(start, address, arguments.no_token, |listening| {
         announce(listening, &token_file.display().to_string());

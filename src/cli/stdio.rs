@@ -3,7 +3,7 @@
 use super::arguments::StdioArguments;
 use super::context::{Context, runtime, servers_of};
 use super::error::CliError;
-use crate::app::{Start, serve_standalone};
+use crate::app::{Start, Which, serve_standalone};
 
 pub(super) fn run(context: &Context, arguments: &StdioArguments) -> Result<(), CliError> {
     if !arguments.standalone {
@@ -11,7 +11,7 @@ pub(super) fn run(context: &Context, arguments: &StdioArguments) -> Result<(), C
     }
     let config = context.config()?;
     let ad_hoc = servers_of(arguments.config.as_deref())?;
-    let start = Start { config: &config, variables: &context.variables, ad_hoc, only: None };
+    let start = Start { config: &config, variables: &context.variables, ad_hoc, which: Which::All };
     runtime()?.block_on(serve_standalone(start))?;
     Ok(())
 }

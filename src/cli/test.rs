@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::context::{Context, runtime};
 use super::error::{CliError, Kind};
 use super::output;
-use crate::app::{Running, Start};
+use crate::app::{Running, Start, Which};
 use crate::domain::ServerName;
 
 /// How connecting went.
@@ -64,7 +64,7 @@ pub(super) fn connect(context: &Context, name: &ServerName) -> Result<TestReport
         config: &config,
         variables: &context.variables,
         ad_hoc: Vec::new(),
-        only: Some(name.clone()),
+        which: Which::One(name.clone()),
     };
     runtime()?.block_on(async {
         let running = Running::start(start)?;

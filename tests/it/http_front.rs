@@ -243,6 +243,7 @@ fn answers_of_a_client_are_accepted_even_when_nobody_asked() {
         json!({ "jsonrpc": "2.0", "id": "never-asked", "result": {} }),
         json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": -1, "message": "declined" } }),
         json!({ "jsonrpc": "2.0", "method": "notifications/of-a-future-kind" }),
+        json!([{ "jsonrpc": "2.0", "id": 2, "result": {} }]),
     ] {
         let reply = client.post(&answer);
         assert_eq!((reply.status, reply.body.as_str()), (202, ""), "{answer}: {reply:?}");

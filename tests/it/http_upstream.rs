@@ -103,6 +103,21 @@ fn calls_that_come_while_a_session_is_begun_anew_wait_for_it() {
 }
 
 #[test]
+fn a_new_session_is_listened_to_though_the_stream_of_the_old_one_was_refused() {
+    let (home, fake) = (Home::new(), FakeHttp::start("http_forgets", &["404", "--stream"]));
+    let mut client = connected(&home, &fake);
+    let listens = |session: &str| {
+        let own = |line: &&String| line.contains("GET") && line.contains(session);
+        fake.seen().iter().filter(own).count()
+    };
+    wait_until("the stream is open", || listens("session=s1") == 1);
+    client.call_text("web__forget", &json!({}));
+    wait_until("the old session is refused", || listens("session=s1") == 2);
+    assert_eq!(client.call_text("web__work", &json!({})), "done");
+    wait_until("the new session is listened to", || listens("session=s2") == 1);
+}
+
+#[test]
 fn a_session_that_is_forgotten_twice_is_begun_anew_twice() {
     let (home, fake) = (Home::new(), FakeHttp::start("http_forgets", &["404"]));
     let mut client = connected(&home, &fake);
@@ -216,6 +231,15 @@ fn a_redirect_within_the_origin_keeps_method_body_and_credential() {
         assert!(arrived.contains("auth=Bearer upstream-key"), "{arrived}");
         assert!(arrived.contains("session=s1"), "{arrived}");
     }
+}
+
+#[test]
+fn the_stream_and_the_end_of_a_session_follow_a_redirect_too() {
+    let (home, fake) = (Home::new(), FakeHttp::start("http_redirects", &["307"]));
+    let client = connected(&home, &fake);
+    wait_until("the stream is asked for", || fake.count("GET /mcp/ ") == 1);
+    assert_eq!(client.finish(), 0);
+    wait_for_count(&fake, "DELETE /mcp/ ", 1);
 }
 
 #[test]

@@ -203,8 +203,10 @@ fn a_list_of_megabytes_is_shared_by_all_clients() {
         register(&home, server, &[&Value::from_iter((0..60).map(tool)).to_string()]);
         connect(&home, server);
     }
-    let bytes: u64 =
-        ["one", "two", "three"].iter().map(|name| row(&home, name)["bytes"].as_u64().unwrap()).sum();
+    let bytes: u64 = ["one", "two", "three"]
+        .iter()
+        .map(|name| row(&home, name)["bytes"].as_u64().unwrap())
+        .sum();
     assert!(bytes > 3_600_000, "{bytes}");
     let mut client = HttpClient::start(&home, &[]);
     let sessions: Vec<String> = (0..CLIENTS)
@@ -215,9 +217,8 @@ fn a_list_of_megabytes_is_shared_by_all_clients() {
         .collect();
     let list = |client: &HttpClient, session: &str| {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
-        let reply = HttpClient::send(
-            client.prepared("POST").header("mcp-session-id", session).body(body),
-        );
+        let reply =
+            HttpClient::send(client.prepared("POST").header("mcp-session-id", session).body(body));
         assert_eq!(reply.status, 200);
         reply.body
     };
@@ -226,10 +227,8 @@ fn a_list_of_megabytes_is_shared_by_all_clients() {
     assert!(first.len() as u64 > bytes, "{}", first.len());
     let before = resident(client.pid());
     std::thread::scope(|scope| {
-        let lists: Vec<_> = sessions
-            .iter()
-            .map(|session| scope.spawn(|| list(&client, session)))
-            .collect();
+        let lists: Vec<_> =
+            sessions.iter().map(|session| scope.spawn(|| list(&client, session))).collect();
         for other in lists {
             assert!(other.join().unwrap() == first, "lists differ");
         }

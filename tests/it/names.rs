@@ -31,7 +31,8 @@ fn exposed(home: &Home, server: &str, original: &str) -> String {
 /// Two names of 70 characters that differ in the middle alone.
 fn twins() -> [String; 2] {
     ["create", "delete"].map(|verb| {
-        let name = format!("handle-the-purchase-orders-to-{verb}-for-every-warehouse-of-the-region1");
+        let name =
+            format!("handle-the-purchase-orders-to-{verb}-for-every-warehouse-of-the-region");
         assert_eq!(name.len(), 70);
         name
     })
@@ -112,8 +113,7 @@ fn a_separator_in_any_name_leads_no_call_astray() {
     let tools = ["__init", "run__now", "_x", "x", "db__x"];
     let servers = ["my__db", "my", "db", "db_"];
     let home = Home::new();
-    let entries =
-        servers.map(|server| (server, command(&home, server, &[], &[&page(&tools)])));
+    let entries = servers.map(|server| (server, command(&home, server, &[], &[&page(&tools)])));
     let file = home.servers_file(&entries);
     let mut client = home.stdio_with(&["--config", &file]);
     let all = servers.len() * tools.len();
@@ -122,7 +122,8 @@ fn a_separator_in_any_name_leads_no_call_astray() {
     for name in client.tool_names().iter().filter(|name| !name.starts_with("coffer__")) {
         check_is_legal(name);
         let came_to = call(&mut client, name, &json!({}));
-        let pair = [&came_to["server"], &came_to["tool"]].map(|part| part.as_str().unwrap().to_owned());
+        let pair =
+            [&came_to["server"], &came_to["tool"]].map(|part| part.as_str().unwrap().to_owned());
         assert!(reached.insert(pair), "{name} comes to {came_to} as another does");
     }
     assert_eq!(reached.len(), all);
@@ -166,7 +167,8 @@ fn a_file_cannot_shadow_the_gateways_own_tools() {
         ["`coffer`", "`COFFER`", "` Coffer `"].iter().all(|name| told.contains(name))
     });
     let tools = client.tools();
-    let own: Vec<&Value> = tools.iter().filter(|tool| tool["name"] == "coffer__search_tools").collect();
+    let own: Vec<&Value> =
+        tools.iter().filter(|tool| tool["name"] == "coffer__search_tools").collect();
     assert!(own.len() == 1 && own[0]["inputSchema"]["properties"]["query"].is_object(), "{own:?}");
     let found = client.search(&json!({ "query": "search tools" }));
     assert_eq!(found["total_searched"], tools.len() - 1, "{found}");

@@ -11,10 +11,7 @@ pub(crate) fn page(tools: &[Written<'_>]) -> String {
 
 /// Schemas that refer to parts of themselves.
 pub(crate) const REFERRING: &[Written<'_>] = &[
-    (
-        "plain",
-        r#"{"name":"plain","description":"Books a flight","inputSchema":{"type":"object"}}"#,
-    ),
+    ("plain", r#"{"name":"plain","description":"Books a flight","inputSchema":{"type":"object"}}"#),
     (
         "inward",
         r##"{"name":"inward","description":"Moves a parcel","inputSchema":{"type":"object","properties":{"to":{"$ref":"#/$defs/Place"},"via":{"type":"array","items":{"$ref":"#/$defs/Place"}}},"$defs":{"Place":{"type":"object","properties":{"town":{"type":"string"},"next":{"$ref":"#/$defs/Place"}}}}}}"##,
@@ -52,6 +49,9 @@ pub(crate) const BAD: &[Written<'_>] = &[
     ("bare", r#"{"name":"bare","inputSchema":true}"#),
     ("many", r#"{"name":"many","inputSchema":{"type":["object","null"]}}"#),
     ("inside", r#"{"name":"inside","inputSchema":{"type":"object","properties":{"p":true}}}"#),
-    ("outside", r#"{"name":"outside","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}}"#),
+    (
+        "outside",
+        r#"{"name":"outside","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}}"#,
+    ),
     ("nameless", r#"{"title":"nameless","inputSchema":{"type":"object"}}"#),
 ];

@@ -196,3 +196,22 @@ fn a_session_that_ends_ends_a_process_of_its_own_that_is_still_starting() {
     assert_eq!(client.terminate(), 0);
     wait_until_gone(&pids(&pids_file));
 }
+
+#[test]
+fn a_call_that_waits_for_a_start_is_not_lost_with_the_call_that_began_it() {
+    let home = Home::new();
+    let pids_file = add_sleepy(&home, "2");
+    let client = serving(&home, "sleepy__value");
+    let before = pids(&pids_file).len();
+    let first = call_aside(&client, "sleepy__value");
+    wait_until("its own process starts", || pids(&pids_file).len() > before);
+    let params = json!({ "name": "sleepy__value", "arguments": {} });
+    let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params });
+    let request = client.prepared("POST").body(call.to_string());
+    let second = std::thread::spawn(move || HttpClient::send(request));
+    let params = json!({ "requestId": "aside" });
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+    assert_eq!(client.post(&cancel).status, 202);
+    first.join().unwrap();
+    assert_eq!(text(&second.join().unwrap().json()), "0");
+}

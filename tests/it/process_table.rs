@@ -13,9 +13,9 @@ struct Entry {
 }
 
 fn table() -> Vec<Entry> {
-    let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
-        entry.ok()?.file_name().into_string().ok()?.parse::<i32>().ok()
-    });
+    let pids = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok()?.parse::<i32>().ok());
     // A process that has just gone is none.
     pids.filter_map(|pid| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

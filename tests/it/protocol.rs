@@ -232,6 +232,26 @@ fn a_client_may_ping_before_the_handshake_and_ask_nothing_else() {
 }
 
 #[test]
+fn a_handshake_and_requests_may_come_in_one_piece() {
+    let home = Home::new();
+    home.add("local", &fake("other_version", &["2025-06-18"]));
+    let mut client = home.stdio_silent(&[]);
+    let params = hello(&json!("2025-06-18"), &json!({}));
+    let call = json!({ "name": "local__work", "arguments": {} });
+    let messages = [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }),
+        json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": call }),
+    ];
+    client.send_raw(messages.map(|message| format!("{message}\n")).concat().as_bytes());
+    assert_eq!(client.answer(1)["result"]["protocolVersion"], "2025-06-18");
+    let listed = client.answer(2)["result"]["tools"].to_string();
+    assert!(listed.contains("local__work"), "the first list waits for a new server: {listed}");
+    assert_eq!(text(&client.answer(3)), "done");
+}
+
+#[test]
 fn a_second_handshake_is_refused_and_the_session_goes_on() {
     let home = Home::new();
     let mut client = home.stdio();

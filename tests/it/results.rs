@@ -224,6 +224,26 @@ fn an_unknown_tool_is_a_bad_parameter_with_a_suggestion() {
 }
 
 #[test]
+fn a_call_that_makes_no_sense_is_a_bad_parameter() {
+    let home = Home::new();
+    let mut client = client_of(&home, &[tool("animal")], &[("animal", "{}".to_owned())]);
+    for (method, params) in [
+        ("tools/call", json!({})),
+        ("tools/call", json!([])),
+        ("tools/call", json!({ "name": 7 })),
+        ("tools/call", json!({ "name": "" })),
+        ("tools/call", json!({ "name": "animal" })),
+        ("prompts/get", json!({ "name": "zoo__none" })),
+        ("resources/read", json!({ "uri": "file:///etc/passwd" })),
+        ("resources/read", json!({})),
+    ] {
+        let answer = client.request(method, &params);
+        assert_eq!(answer["error"]["code"], -32602, "{method} {params}: {answer}");
+    }
+    assert_eq!(client.call("zoo__animal", &json!({}))["result"], json!({}));
+}
+
+#[test]
 fn a_server_that_is_down_is_named_in_band() {
     let home = Home::new();
     let web = FakeHttp::start("http_errors", &[]);

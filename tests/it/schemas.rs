@@ -68,7 +68,10 @@ fn a_combinator_at_the_root_is_told_and_can_be_switched_off() {
     let tools = [
         ("good", r#"{"name":"good","inputSchema":{"type":"object"}}"#),
         ("pick", pick_tool.as_str()),
-        ("either", r#"{"name":"either","inputSchema":{"anyOf":[{"type":"object"},{"type":"object"}]}}"#),
+        (
+            "either",
+            r#"{"name":"either","inputSchema":{"anyOf":[{"type":"object"},{"type":"object"}]}}"#,
+        ),
     ];
     register(&home, "zoo", &[&page(&tools)]);
     let report = connect(&home, "zoo");
@@ -84,7 +87,10 @@ fn a_combinator_at_the_root_is_told_and_can_be_switched_off() {
     }
     let tools = client.tools();
     let listed = tools.iter().find(|tool| tool["name"] == "zoo__pick").unwrap();
-    assert_eq!(listed["inputSchema"].to_string(), serde_json::from_str::<Value>(pick).unwrap().to_string());
+    assert_eq!(
+        listed["inputSchema"].to_string(),
+        serde_json::from_str::<Value>(pick).unwrap().to_string()
+    );
     home.ok(&["disable", "zoo__pick"]);
     wait_until("it is no longer listed", || !client.tool_names().contains(&"zoo__pick".to_owned()));
     assert!(client.tool_names().contains(&"zoo__good".to_owned()));
@@ -144,7 +150,9 @@ fn check_schema(schema: &Value, path: &str) {
     }
     let format = members.get("format").and_then(Value::as_str).unwrap_or_default();
     assert!(!format.contains("int") && !["double", "float"].contains(&format), "{path}: {format}");
-    for (name, property) in members.get("properties").and_then(Value::as_object).into_iter().flatten() {
+    for (name, property) in
+        members.get("properties").and_then(Value::as_object).into_iter().flatten()
+    {
         check_schema(property, &format!("{path}.{name}"));
     }
     for inner in ["items", "additionalProperties"] {

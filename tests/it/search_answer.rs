@@ -163,7 +163,7 @@ fn a_search_during_the_start_names_the_server_that_is_still_starting() {
     let home = Home::new();
     register(&home, "swift", &tools("weave | Weave a carpet"));
     offer(&home, "tardy", &tools("knit_sock | Knit a sock"));
-    home.add("tardy", &command(&home, "tardy", &["--delay", "3.5"]));
+    home.add("tardy", &command(&home, "tardy", &["--delay", "3"]));
     let mut client = home.stdio();
     let early = client.search(&json!({ "query": "knit a sock" }));
     let notices = early["notices"].to_string();

@@ -229,11 +229,18 @@ fn the_token_of_the_gateway_is_never_printed() {
     command.stderr(fs::File::create(home.file("stderr.txt")).unwrap());
     let mut child = command.spawn().unwrap();
     let printed = || fs::read_to_string(home.file("stderr.txt")).unwrap();
-    wait_until("it serves", || printed().contains("http://"));
+    wait_until("it serves", || printed().contains("/mcp"));
+    let token = fs::read_to_string(home.file("token")).unwrap();
+    let text = printed();
+    let url = text.split_once("http://").unwrap().1.split_whitespace().next().unwrap();
+    let client = reqwest::blocking::Client::builder().no_proxy().build().unwrap();
+    for (given, status) in [(token.trim(), 400), ("wrong", 401)] {
+        let request = client.post(format!("http://{url}")).bearer_auth(given).body("{}");
+        assert_eq!(request.send().unwrap().status(), status);
+    }
     crate::driver::kill(i32::try_from(child.id()).unwrap(), "-TERM");
     let ended = child.wait().unwrap();
     assert!(ended.success(), "{ended}");
-    let token = fs::read_to_string(home.file("token")).unwrap();
     assert!(!printed().contains(token.trim()), "{}", printed());
     check_running_report(&home);
 }

@@ -214,3 +214,34 @@ fn megabytes_from_many_callers_at_once_arrive_whole() {
         ["a", "é", "漢", "🦀"].iter().map(|c| json!({ "text": c.repeat(1_000_000) })).collect();
     all_at_once(&mut client, &calls);
 }
+
+#[test]
+fn megabytes_from_two_http_clients_at_once_arrive_whole() {
+    let home = Home::new();
+    home.add("echo", &fake("echo_delay", &[]));
+    let client = serving(&home, "echo__echo");
+    let client = &client;
+    std::thread::scope(|scope| {
+        for unit in ["x", "漢"] {
+            scope.spawn(move || {
+                let said = unit.repeat(5_000_000 / unit.len());
+                let params = json!({ "name": "echo__echo", "arguments": { "text": said } });
+                let call = json!({
+                    "jsonrpc": "2.0", "id": unit, "method": "tools/call", "params": params
+                });
+                assert!(text(&client.post(&call).json()) == said, "`{unit}` was garbled");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_message_over_the_limit_is_refused_and_the_session_goes_on() {
+    let home = Home::with_settings("largest-message-mib = 1\n");
+    home.add("echo", &fake("echo_delay", &[]));
+    let mut client = serving(&home, "echo__echo");
+    let params = json!({ "name": "echo__echo", "arguments": { "text": "x".repeat(2_000_000) } });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    assert_eq!(client.post(&call).status, 413);
+    assert_eq!(text(&client.call("echo__echo", &json!({ "text": "small" }))), "small");
+}

@@ -8,7 +8,7 @@ use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 /// The name of the search tool behind Coffer's prefix.
-pub(in crate::gateway) const SEARCH_TOOLS: &str = "search_tools";
+pub const SEARCH_TOOLS: &str = "search_tools";
 
 /// Characters of the description that server names may take.
 const MOST_OF_SERVERS: usize = 500;

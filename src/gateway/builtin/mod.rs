@@ -8,7 +8,6 @@ mod arguments;
 mod definition;
 mod search_tools;
 
-pub(super) use definition::SEARCH_TOOLS;
-pub use definition::definitions;
+pub use definition::{SEARCH_TOOLS, definitions};
 pub use search_tools::search_kept;
 pub(super) use search_tools::{SearchContext, search_tools, tool_error};
