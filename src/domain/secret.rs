@@ -24,6 +24,9 @@ const SECRET_WORDS: &[&str] = &[
     "connection",
 ];
 
+/// Headers whose value anybody may see.
+const HARMLESS_HEADERS: &[&str] = &["accept", "content-type", "user-agent", "mcp-protocol-version"];
+
 /// Replaces the secrets of one server in any text.
 #[derive(Clone, Default)]
 pub struct Masker {
@@ -69,26 +72,56 @@ pub(super) fn shown_arguments(arguments: &[String]) -> Vec<String> {
     arguments.iter().map(|argument| masker.mask(argument)).collect()
 }
 
-/// The parts of `arguments` that are secret: the values of options whose name
-/// says so, and what a URL carries as password or query.
+/// The parts of `arguments` that are secret: the values of options and headers
+/// whose name says so, and what a URL carries as password or query.
 pub(super) fn secret_arguments(arguments: &[String]) -> Vec<String> {
     let mut secrets = Vec::new();
-    let mut previous_names_a_secret = false;
+    let mut previous = "";
     for argument in arguments {
         let is_option = argument.starts_with('-');
-        if previous_names_a_secret && !is_option {
+        let names_it = previous.starts_with('-') && !previous.contains('=');
+        if names_it && names_a_secret(previous) && !is_option {
             secrets.push(argument.clone());
         }
-        match argument.split_once('=') {
-            Some((name, value)) if names_a_secret(name) && !argument.contains("://") => {
-                secrets.push(value.to_owned());
-            }
-            _ => secrets.extend(secrets_of_url(argument)),
-        }
-        previous_names_a_secret = is_option && !argument.contains('=') && names_a_secret(argument);
+        let follows_header = matches!(previous, "--header" | "-H" | "--headers");
+        secrets.extend(value_of_option(argument));
+        secrets.extend(value_of_header(argument, follows_header));
+        secrets.extend(secrets_of_url(argument));
+        previous = argument;
     }
-    secrets.retain(|secret| !without_references(secret).is_empty());
+    secrets.retain(|secret| !without_references(secret).trim().is_empty());
     secrets
+}
+
+/// The value in `--token=…`, or in `--env=API_KEY=…`.
+fn value_of_option(argument: &str) -> Option<String> {
+    let mut rest = argument;
+    while let Some((name, value)) = rest.split_once('=') {
+        // The query of a URL is judged as such.
+        if name.contains("://") {
+            return None;
+        }
+        if names_a_secret(name) {
+            return Some(value.to_owned());
+        }
+        rest = value;
+    }
+    None
+}
+
+/// The value in `Authorization: Bearer …`, whole and without its scheme.
+fn value_of_header(argument: &str, is_header: bool) -> Vec<String> {
+    let text = argument.strip_prefix("--header=").or_else(|| argument.strip_prefix("-H"));
+    let is_header = is_header || text.is_some();
+    let Some((name, value)) = text.unwrap_or(argument).split_once(':') else { return Vec::new() };
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let is_harmless = HARMLESS_HEADERS.contains(&name.to_lowercase().as_str());
+    if !is_name || is_harmless || value.starts_with("//") || !(is_header || names_a_secret(name)) {
+        return Vec::new();
+    }
+    let value = value.trim();
+    let credential = value.split_once(' ').map(|(_, credential)| credential.to_owned());
+    credential.into_iter().chain([value.to_owned()]).collect()
 }
 
 /// A URL as it may be shown: without password and query values.
@@ -140,6 +173,20 @@ mod tests {
         assert_eq!(
             shown_arguments(&arguments),
             ["-y", "pkg", "--token=***", "--api-key", "***", "--port=80"]
+        );
+    }
+
+    #[test]
+    fn headers_and_variables_among_arguments_are_masked() {
+        let arguments = ["--header", "Authorization: Bearer canary-9", "--env=API_KEY=canary-8"];
+        let more =
+            ["-H", "Accept: text/plain", "C:/file", "https://host/x?k=canary-7", "-e", "A=1"];
+        let arguments: Vec<String> =
+            arguments.iter().chain(&more).map(|&text| text.to_owned()).collect();
+        let shown = shown_arguments(&arguments).join(" ");
+        assert_eq!(
+            shown,
+            "--header Authorization: *** --env=API_KEY=*** -H Accept: text/plain C:/file https://host/x?k=*** -e A=1"
         );
     }
 

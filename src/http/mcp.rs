@@ -7,7 +7,8 @@ use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT, ALLOW, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
 use serde::Deserialize;
 
 use super::access::new_secret;
@@ -25,13 +26,12 @@ const METHODS: &str = "GET, POST, DELETE";
 /// A message, or a batch.
 pub(super) async fn post(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    let bytes = axum::body::to_bytes(body, front.gateway.settings.largest_message).await;
-    // The session is looked up first: a client that has lost it must learn that
-    // from any request. A handshake begins a fresh one, whatever id it carries.
-    let session = front.named(&head.headers);
-    let Ok(bytes) = bytes else {
-        return refused(StatusCode::PAYLOAD_TOO_LARGE, "the message is too large or broke off");
+    let bytes = match whole(body, front.gateway.settings.largest_message).await {
+        Ok(bytes) => bytes,
+        Err(status) => return refused(status, "the message is too large, or broke off"),
     };
+    // A handshake begins a fresh session, whatever id it carries.
+    let session = front.named(&head.headers);
     if is_initialize(&bytes) {
         return begin(&front, &bytes).await;
     }
@@ -49,6 +49,26 @@ pub(super) async fn post(State(front): State<Arc<Front>>, request: Request) -> R
     }
     let outlet: Arc<dyn Outlet> = open.outlet;
     json_or_accepted(front.gateway.take(&open.session, &bytes, &outlet).await)
+}
+
+/// Reads a body. Of one over the limit the rest is read and dropped, as far again:
+/// a client that is still sending would not see the answer.
+async fn whole(body: Body, limit: usize) -> Result<Bytes, StatusCode> {
+    let mut pieces = body.into_data_stream();
+    let mut kept = BytesMut::new();
+    let mut length = 0;
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|_| StatusCode::BAD_REQUEST)?;
+        length += piece.len();
+        if length <= limit {
+            kept.extend_from_slice(&piece);
+        } else if length > limit.saturating_mul(2) {
+            break;
+        } else {
+            kept.clear();
+        }
+    }
+    if length > limit { Err(StatusCode::PAYLOAD_TOO_LARGE) } else { Ok(kept.freeze()) }
 }
 
 /// The session's own stream, on which it hears the news.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -46,7 +46,6 @@ pub async fn serve(
 }
 
 fn routes(front: Arc<Front>, access: Access) -> Router {
-    let limit = front.gateway.settings.largest_message;
     let endpoint =
         || get(mcp::listen).post(mcp::post).delete(mcp::delete).fallback(mcp::other_method);
     let guarded = Router::new()
@@ -59,7 +58,6 @@ fn routes(front: Arc<Front>, access: Access) -> Router {
         .route("/health", get(status::health))
         .merge(guarded)
         .layer(from_fn_with_state(access, require_own_host))
-        .layer(DefaultBodyLimit::max(limit))
 }
 
 async fn require_own_host(State(access): State<Access>, request: Request, next: Next) -> Response {

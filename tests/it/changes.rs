@@ -2,11 +2,13 @@
 //! listen (D011, D012).
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::driver::{Home, StdioClient, fake, kill, wait_until, wait_until_gone};
 use crate::offering::{names, tool, tools};
+use crate::pages::row;
 use crate::process_table::wait_for_pids;
 
 /// Makes the server `x` offer these from now on.
@@ -140,6 +142,7 @@ fn a_command_refreshes_the_list_of_a_server_that_never_tells() {
     register(&home, &[alpha()]);
     let mut client = home.stdio();
     client.wait_for_tool("x__alpha");
+    wait_until("the list is kept", || row(&home, "x")["tools"] == 2);
     offer(&home, &[beta()]);
     let told = home.ok(&["refresh", "x"]).stdout;
     assert!(told.contains("1 new") && told.contains("1 gone"), "{told}");
@@ -167,6 +170,19 @@ fn a_tool_that_is_switched_off_stays_off_through_changes() {
     assert_eq!(refused["error"]["code"], -32000, "{refused}");
     let found = client.search(&json!({ "query": "polish the gold" }));
     assert!(!names(&found).contains(&"x__gamma"), "{found}");
+}
+
+#[test]
+fn a_server_that_tells_of_changes_without_end_is_listed_all_the_same() {
+    let home = Home::new();
+    register(&home, &[alpha()]);
+    let mut client = home.stdio();
+    client.wait_for_tool("x__alpha");
+    client.call("x__announce", &json!({ "for_ever": true }));
+    offer(&home, &[beta()]);
+    let begin = Instant::now();
+    wait_until("the change is listed", || lists(&mut client, "x__beta"));
+    assert!(begin.elapsed() < Duration::from_secs(6), "{:?}", begin.elapsed());
 }
 
 // D012

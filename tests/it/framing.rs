@@ -90,6 +90,24 @@ fn a_message_over_the_limit_fails_its_own_call_and_no_other() {
 }
 
 #[test]
+fn a_message_over_the_limit_fails_its_own_call_although_its_id_comes_last() {
+    let settings = "largest-message-mib = 1\ncall-timeout-seconds = 4\n";
+    let (_home, mut client) = big(settings, &[]);
+    let refused = client.call("big__big", &json!({ "bytes": 3_000_000, "last": true }));
+    failure(&refused, "too-large");
+    check_whole(&mut client, 1_000, 0);
+}
+
+#[test]
+fn a_message_over_the_limit_that_names_another_id_inside_fails_no_other_call() {
+    let (_home, mut client) = big("largest-message-mib = 1\ncall-timeout-seconds = 4\n", &[]);
+    let held = client.ask("tools/call", &json!({ "name": "big__hold", "arguments": {} }));
+    let refused = client.call("big__big", &json!({ "bytes": 3_000_000, "last": true }));
+    assert_eq!(text(&client.answer(held)), "held");
+    failure(&refused, "too-large");
+}
+
+#[test]
 fn a_client_that_sends_too_much_is_told_and_stays_connected() {
     let (_home, mut client) = big("largest-message-mib = 1\n", &[]);
     let arguments = json!({ "text": "x".repeat(3_000_000) });

@@ -30,6 +30,7 @@ mod odd_answers;
 mod offering;
 mod opaque;
 mod pages;
+mod partial_lists;
 mod per_client;
 mod process_table;
 mod processes;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::calls::{serving, text};
 use crate::driver::{Home, StdioClient, fake, wait_until};
-use crate::process_table::pids_in;
+use crate::process_table::{pids_in, resident};
 
 #[track_caller]
 fn add_noisy(home: &Home) {
@@ -63,6 +63,22 @@ fn noise_is_logged_with_the_servers_name_and_in_measure() {
     let log = client.stderr();
     assert!(log.lines().all(|line| line.len() < 4_000), "a line is not clipped");
     assert!(log.len() < 400_000, "{} bytes of log", log.len());
+}
+
+#[test]
+fn a_flood_on_the_other_stream_blocks_nothing() {
+    let home = Home::new();
+    let pids = home.file("pids");
+    home.add("noisy", &fake("noisy", &[pids.to_str().unwrap(), "--flood"]));
+    let mut client = home.stdio();
+    client.wait_for_tool("noisy__echo");
+    for number in 0..3 {
+        let words = format!("call {number}");
+        assert_eq!(client.call_text("noisy__echo", &json!({ "text": words })), words);
+    }
+    assert_eq!(pids_in(&pids).len(), 1, "it was started again");
+    assert!(resident(client.pid()) < 200_000, "{} KiB", resident(client.pid()));
+    assert_eq!(client.finish(), 0);
 }
 
 // D026

@@ -79,6 +79,27 @@ fn the_first_list_waits_a_moment_for_servers_that_are_quick() {
 }
 
 #[test]
+fn a_slow_server_that_is_known_is_listed_at_once_and_a_call_waits_for_it() {
+    let home = Home::new();
+    let gate = home.file("gate");
+    add(&home, "slow", &["--gate", gate.to_str().unwrap()]);
+    fs::write(&gate, "").unwrap();
+    home.ok(&["test", "slow"]);
+    fs::remove_file(&gate).unwrap();
+    let mut client = home.stdio();
+    let begin = Instant::now();
+    assert_eq!(client.tool_names(), ["coffer__search_tools", "slow__work"]);
+    assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+    let found = client.search(&json!({ "query": "slow work" }));
+    assert_eq!(found["tools"][0]["status"], "cold", "{found}");
+    assert!(found["notices"].to_string().contains("`slow`"), "{found}");
+    let call = client.ask("tools/call", &json!({ "name": "slow__work", "arguments": {} }));
+    assert_eq!(client.request("ping", &json!({}))["result"], json!({}));
+    fs::write(&gate, "").unwrap();
+    assert_eq!(text(&client.answer(call)), "worked");
+}
+
+#[test]
 fn each_server_is_told_with_the_phase_that_it_is_stuck_in() {
     let home = Home::with_settings("start-timeout-seconds = 1\nlist-timeout-seconds = 1\n");
     let _listener = register_mixed(&home);

@@ -1,5 +1,7 @@
 //! Servers that will not go, and ends that come at a bad moment (D019, D027).
 
+use std::io::Write;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -64,6 +66,46 @@ fn a_killed_gateway_leaves_no_busy_server_behind() {
     wait_until_gone(&guard);
 }
 
+#[test]
+fn a_second_signal_does_not_cut_the_orderly_end_short() {
+    let home = Home::new();
+    register(&home, &[&[], &["--mute"]]);
+    let mut client = home.stdio();
+    client.wait_for_tool("stubborn-0__work");
+    let pids = wait_for_pids(&home.file("pids"), 2);
+    for signal in ["-INT", "-INT", "-TERM"] {
+        kill(client.pid(), signal);
+    }
+    assert_eq!(client.wait(), 0);
+    check_none_left(&pids);
+}
+
+#[test]
+fn a_client_that_reads_nothing_does_not_hold_up_the_end() {
+    let home = Home::new();
+    register(&home, &[&[]]);
+    home.add("big", &fake("big_answers", &["--list", "3000000"]));
+    home.ok(&["test", "big"]);
+    let mut command = home.program();
+    command.args(["stdio", "--standalone"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut gateway = command.spawn().unwrap();
+    let mut input = gateway.stdin.take().unwrap();
+    for id in 0..5 {
+        let list = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" });
+        writeln!(input, "{list}").unwrap();
+    }
+    let pids = wait_for_pids(&home.file("pids"), 1);
+    let pid = i32::try_from(gateway.id()).unwrap();
+    let children = children_of(pid);
+    let begin = Instant::now();
+    kill(pid, "-TERM");
+    assert_eq!(gateway.wait().unwrap().code(), Some(0));
+    assert!(begin.elapsed() < PATIENCE, "{:?}", begin.elapsed());
+    check_none_left(&pids);
+    wait_until_gone(&children);
+}
+
 // D027
 
 #[test]
@@ -124,6 +166,37 @@ fn switching_off_and_on_leaves_the_last_process_alone() {
     wait_until("none is a zombie", || zombies_of(client.pid()).is_empty());
     assert_eq!(client.finish(), 0);
     check_none_left(&all);
+}
+
+#[test]
+fn a_server_that_is_switched_off_or_removed_while_it_starts_is_ended() {
+    for command in ["disable", "remove"] {
+        let home = Home::new();
+        register(&home, &[&["--mute"]]);
+        let client = home.stdio();
+        let pids = wait_for_pids(&home.file("pids"), 1);
+        home.ok(&[command, "stubborn-0"]);
+        wait_until_gone(&pids);
+        wait_until("none is a zombie", || zombies_of(client.pid()).is_empty());
+        assert_eq!(client.finish(), 0);
+        assert_eq!(pids_in(&home.file("pids")).len(), 1, "it was started again");
+    }
+}
+
+#[test]
+fn a_server_that_is_replaced_under_its_name_is_ended_before_long() {
+    let home = Home::new();
+    register(&home, &[&[]]);
+    let mut client = home.stdio();
+    client.wait_for_tool("stubborn-0__work");
+    let old = wait_for_pids(&home.file("pids"), 1);
+    home.ok(&["remove", "stubborn-0"]);
+    home.add("stubborn-0", &fake("mcp_server", &[]));
+    client.wait_for_tool("stubborn-0__echo");
+    assert!(!client.tool_names().contains(&"stubborn-0__work".to_owned()));
+    assert_eq!(client.call_text("stubborn-0__echo", &json!({})), "{}");
+    wait_until_gone(&old);
+    assert_eq!(client.finish(), 0);
 }
 
 #[test]

@@ -166,7 +166,6 @@ impl Gateway {
         origin: Origin<'_>,
         passage: &Passage<'_>,
     ) -> Result<Reply, RequestError> {
-        let connection = self.fleet.connection(passage.server, &origin.session.id).await?;
         let progress = passage.target.token().map(|token| {
             let (token, outlet) = (token.to_owned(), origin.outlet.clone());
             ProgressSink(Arc::new(move |params: &str| {
@@ -178,7 +177,16 @@ impl Gateway {
         let limits =
             Limits { silence: self.settings.call_timeout, total: self.settings.longest_call };
         let params = |id| Some(passage.target.for_upstream(passage.original, id));
-        connection.request(passage.method, params, progress, limits).await
+        let session = &origin.session.id;
+        let connection = self.fleet.connection(passage.server, session).await?;
+        match connection.request(passage.method, params, progress.clone(), limits).await {
+            // The server has just ended, and is asked again once it is back.
+            Err(RequestError::NotSent) => {
+                let connection = self.fleet.connection(passage.server, session).await?;
+                connection.request(passage.method, params, progress, limits).await
+            }
+            outcome => outcome,
+        }
     }
 }
 
@@ -202,6 +210,7 @@ fn sentence(server: &ServerName, error: &RequestError) -> String {
         RequestError::Unreachable(_) => {
             "Try again in a moment, use another tool, or ask the user to run `coffer test` for it."
         }
+        RequestError::NotSent => "It is started again; repeat this call.",
         RequestError::Died => {
             "It is started again for the next call; check before you repeat this one."
         }
@@ -221,7 +230,10 @@ fn sentence(server: &ServerName, error: &RequestError) -> String {
 fn failed(server: &ServerName, error: &RequestError) -> Reply {
     let code = match error {
         RequestError::Unreachable(_) | RequestError::Http(_) => code::UNREACHABLE,
-        RequestError::Died | RequestError::TooLarge { .. } | RequestError::Empty => code::DIED,
+        RequestError::Died
+        | RequestError::NotSent
+        | RequestError::TooLarge { .. }
+        | RequestError::Empty => code::DIED,
         RequestError::Timeout { .. } => code::TIMEOUT,
     };
     refusal(code, &sentence(server, error))

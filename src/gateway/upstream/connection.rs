@@ -2,7 +2,6 @@
 //! what the server sends on its own.
 
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep_until};
 
-use super::error::{RequestError, StartError};
+use super::error::{NO_MESSAGES, RequestError, StartError};
 use super::http::{HttpLink, Step};
 use super::pending::{Pending, ProgressSink};
 use super::ring::Ring;
@@ -79,7 +78,6 @@ pub(in crate::gateway) struct Connection {
     start_timeout: Duration,
     greeting: OnceLock<Greeting>,
     events: UnboundedSender<Event>,
-    has_spoken: AtomicBool,
 }
 
 impl Connection {
@@ -99,7 +97,6 @@ impl Connection {
             start_timeout: sizes.start_timeout,
             greeting: OnceLock::new(),
             events,
-            has_spoken: AtomicBool::new(false),
         })
     }
 
@@ -114,18 +111,13 @@ impl Connection {
         let reply = self.request("initialize", |_| Some(params), None, limits).await;
         let reply = reply.map_err(|error| match error {
             RequestError::Timeout { .. } => {
-                let spoke = self.has_spoken.load(Ordering::Relaxed);
-                let hint = if spoke {
-                    "; it printed, but no line of JSON: does it speak MCP on standard output?"
-                } else {
-                    ""
-                };
+                let hint = if self.ring.has_noise() { NO_MESSAGES } else { "" };
                 StartError::Silent { limit, hint }
             }
             RequestError::Unreachable(error) => error,
             RequestError::Http(reason) => StartError::Http(reason),
             RequestError::TooLarge { .. } | RequestError::Empty => StartError::Unreadable,
-            RequestError::Died => StartError::Ended,
+            RequestError::Died | RequestError::NotSent => StartError::Ended,
         })?;
         let greeting = match reply {
             Reply::Result(text) => Greeting::parse(&text).ok_or(StartError::Unreadable)?,
@@ -210,7 +202,7 @@ impl Connection {
     /// Hands a request to the link.
     async fn carry(self: &Arc<Self>, id: u64, step: Step, text: Bytes) -> Result<(), RequestError> {
         match &self.link {
-            Link::Stdio(outbox) => outbox.send(text).then_some(()).ok_or(RequestError::Died),
+            Link::Stdio(outbox) => outbox.send(text).then_some(()).ok_or(RequestError::NotSent),
             Link::Http(link) => link.request(self, id, (step, text)).await,
         }
     }
@@ -245,8 +237,7 @@ impl Connection {
         };
         let found = messages_in(text);
         if found.has_noise {
-            self.has_spoken.store(true, Ordering::Relaxed);
-            self.ring.push(bytes);
+            self.ring.push_noise(bytes);
             tracing::debug!(server.name = %self.server, bytes = bytes.len(), "skipped output that is no MCP message");
         }
         for message in &found.messages {
@@ -361,6 +352,11 @@ impl Connection {
 
     pub(super) fn link(&self) -> &Link {
         &self.link
+    }
+
+    /// Whether it can still carry requests.
+    pub(super) fn is_open(&self) -> bool {
+        self.pending.is_open()
     }
 
     pub(super) fn name(&self) -> &ServerName {

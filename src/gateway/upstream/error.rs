@@ -6,6 +6,10 @@ use thiserror::Error;
 
 use crate::domain::ExpandError;
 
+/// What may be wrong with a server that prints, but no messages.
+pub(super) const NO_MESSAGES: &str =
+    "; it printed, but no line of JSON: does it speak MCP on standard output?";
+
 /// Why a server could not be started or reached. Messages are safe to show: they
 /// are masked, and hold nothing of what the server printed.
 #[derive(Clone, Debug, Error)]
@@ -61,6 +65,9 @@ pub enum RequestError {
     /// The connection ended while the request was under way.
     #[error("ended during the call; the call may or may not have taken effect")]
     Died,
+    /// The connection ended before the request was sent: it has surely not run.
+    #[error("ended before the call was sent")]
+    NotSent,
     /// No reply in time.
     #[error("did not answer within {}{}", seconds(*limit), unmatched_remark(*unmatched))]
     Timeout {
@@ -89,6 +96,7 @@ impl RequestError {
         match self {
             Self::Unreachable(_) => "unreachable",
             Self::Died => "died",
+            Self::NotSent => "not-sent",
             Self::Timeout { .. } => "timeout",
             Self::TooLarge { .. } => "too-large",
             Self::Empty => "bad-answer",

@@ -8,7 +8,8 @@ use bytes::{Bytes, BytesMut};
 use reqwest::header::{
     ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
 };
-use reqwest::{Client, Method, Response, StatusCode, Url};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tokio_util::task::TaskTracker;
 
@@ -42,9 +43,14 @@ const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-versi
 #[derive(Debug)]
 pub(super) struct HttpLink {
     client: Client,
-    url: Url,
+    /// Where requests go: the registered URL, or where a redirect led.
+    endpoint: Mutex<Url>,
+    /// The registered URL: no redirect may leave its origin.
+    registered: Url,
     headers: HeaderMap,
     session: Mutex<Session>,
+    /// The number of the session, for those who wait for a new one.
+    number: watch::Sender<u64>,
     /// The session that a handshake is about to begin. Requests go on under the old
     /// one meanwhile: refused, they wait for the new one.
     draft: Mutex<Session>,
@@ -101,7 +107,9 @@ impl HttpLink {
             .map_err(|error| StartError::Http(format!("no HTTP client: {}", reason_of(&error))))?;
         let (session, draft) = (Mutex::default(), Mutex::default());
         let renewal = tokio::sync::Mutex::default();
-        Ok(Self { client, url, headers, session, draft, renewal, tasks })
+        let (registered, number) = (url.clone(), watch::Sender::new(0));
+        let endpoint = Mutex::new(url);
+        Ok(Self { client, endpoint, registered, headers, session, number, draft, renewal, tasks })
     }
 
     /// Begins a handshake, under no session.
@@ -121,6 +129,8 @@ impl HttpLink {
         let mut session = lock(&self.session);
         let number = session.number + 1;
         *session = Session { number, ..draft };
+        drop(session);
+        self.number.send_replace(number);
     }
 
     /// Sends a request and passes on everything that comes back for it.
@@ -164,29 +174,42 @@ impl HttpLink {
     pub(super) async fn end_session(&self) {
         let session = lock(&self.session).clone();
         if session.id.is_some() {
-            let request = self.client.request(Method::DELETE, self.url.clone());
-            let request = request.headers(self.headers_for(&session)).timeout(GOODBYE);
-            let _it_may_not_care = request.send().await;
+            let goodbye = self.exchange(|url| {
+                let request = self.client.request(Method::DELETE, url);
+                request.headers(self.headers_for(&session)).timeout(GOODBYE)
+            });
+            let _it_may_not_care = goodbye.await;
         }
     }
 
     /// Listens to what the server says on its own, as long as it wants to be heard.
     pub(super) async fn listen(&self, connection: &Arc<Connection>) {
+        let mut numbers = self.number.subscribe();
         let mut failures = 0;
         loop {
             let begin = Instant::now();
             let session = lock(&self.session).clone();
-            let request = self
-                .client
-                .request(Method::GET, self.url.clone())
-                .headers(self.headers_for(&session))
-                .header(ACCEPT, "text/event-stream");
-            if let Ok(response) = request.send().await {
-                // Anything but an event stream means that there is none to be had.
-                if response.status() != StatusCode::OK || !is_event_stream(&response) {
-                    return;
+            numbers.mark_unchanged();
+            let stream = self
+                .exchange(|url| {
+                    let request = self.client.request(Method::GET, url);
+                    request.headers(self.headers_for(&session)).header(ACCEPT, "text/event-stream")
+                })
+                .await;
+            match stream {
+                Ok(response)
+                    if response.status() == StatusCode::OK && is_event_stream(&response) =>
+                {
+                    let _ended = self.deliver(connection, response, None).await;
                 }
-                let _ended = self.deliver(connection, response, None).await;
+                // Anything else means that there is none to be had in this session.
+                Ok(_) => {
+                    if numbers.wait_for(|number| *number > session.number).await.is_err() {
+                        return;
+                    }
+                    continue;
+                }
+                Err(_) => {}
             }
             failures = if begin.elapsed() > PROVEN_AFTER { 1 } else { failures + 1 };
             sleep(pause_after(failures)).await;
@@ -245,22 +268,33 @@ impl HttpLink {
         }
     }
 
-    /// One POST, following redirects within the origin.
     async fn post(&self, session: &Session, text: Bytes) -> Result<Response, RequestError> {
-        let mut url = self.url.clone();
-        for _ in 0..=MOST_REDIRECTS {
-            let request = self
-                .client
-                .post(url.clone())
+        self.exchange(|url| {
+            self.client
+                .post(url)
                 .headers(self.headers_for(session))
                 .header(CONTENT_TYPE, "application/json")
                 .header(ACCEPT, "application/json, text/event-stream")
-                .body(text.clone());
-            let response = request.send().await.map_err(|error| failure_of(&error))?;
+                .body(text.clone())
+        })
+        .await
+    }
+
+    /// One request and its answer, following redirects within the origin.
+    async fn exchange(
+        &self,
+        request: impl Fn(Url) -> RequestBuilder,
+    ) -> Result<Response, RequestError> {
+        let mut url = lock(&self.endpoint).clone();
+        for redirects in 0..=MOST_REDIRECTS {
+            let response = request(url.clone()).send().await.map_err(|error| failure_of(&error))?;
             if !response.status().is_redirection() {
+                if redirects > 0 {
+                    *lock(&self.endpoint) = url;
+                }
                 return Ok(response);
             }
-            url = redirected(&self.url, &url, &response)?;
+            url = redirected(&self.registered, &url, &response)?;
         }
         Err(RequestError::Http("redirects in a circle".to_owned()))
     }
@@ -342,8 +376,8 @@ impl HttpLink {
     }
 }
 
-fn lock(session: &Mutex<Session>) -> std::sync::MutexGuard<'_, Session> {
-    session.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn headers_of(named: &BTreeMap<String, String>) -> Result<HeaderMap, StartError> {
@@ -359,14 +393,14 @@ fn headers_of(named: &BTreeMap<String, String>) -> Result<HeaderMap, StartError>
 }
 
 /// Where a redirect leads, if it stays within the origin and keeps the method.
-fn redirected(origin: &Url, from: &Url, response: &Response) -> Result<Url, RequestError> {
+fn redirected(registered: &Url, from: &Url, response: &Response) -> Result<Url, RequestError> {
     let target = response
         .headers()
         .get(LOCATION)
         .and_then(|value| from.join(value.to_str().ok()?).ok())
         .ok_or_else(|| RequestError::Http("redirects to nowhere".to_owned()))?;
     let keeps_method = matches!(response.status().as_u16(), 307 | 308);
-    if keeps_method && target.origin() == origin.origin() {
+    if keeps_method && target.origin() == registered.origin() {
         return Ok(target);
     }
     let mut shown = target;

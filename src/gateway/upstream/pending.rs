@@ -55,7 +55,7 @@ impl Pending {
         let (answer, receiver) = oneshot::channel();
         let waiting = Waiting { answer, progress, last_sign: Instant::now() };
         let mut table = self.lock();
-        table.as_mut().ok_or(RequestError::Died)?.insert(id, waiting);
+        table.as_mut().ok_or(RequestError::NotSent)?.insert(id, waiting);
         Ok(receiver)
     }
 
@@ -103,6 +103,11 @@ impl Pending {
     /// Notes an answer that could not even be tried.
     pub(super) fn note_unmatched(&self) {
         self.unmatched.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether requests are taken.
+    pub(super) fn is_open(&self) -> bool {
+        self.lock().is_some()
     }
 
     /// Ends every request, and refuses new ones.

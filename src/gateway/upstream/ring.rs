@@ -1,6 +1,7 @@
 //! The last lines that a server printed, masked and bounded.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::domain::Masker;
@@ -16,11 +17,23 @@ const MOST_LINES: usize = 50;
 pub(super) struct Ring {
     masker: Masker,
     lines: Mutex<VecDeque<String>>,
+    has_noise: AtomicBool,
 }
 
 impl Ring {
     pub(super) fn new(masker: Masker) -> Self {
-        Self { masker, lines: Mutex::default() }
+        Self { masker, lines: Mutex::default(), has_noise: AtomicBool::new(false) }
+    }
+
+    /// Adds what stood where a message was expected.
+    pub(super) fn push_noise(&self, line: &[u8]) {
+        self.has_noise.store(true, Ordering::Relaxed);
+        self.push(line);
+    }
+
+    /// Whether anything stood where a message was expected.
+    pub(super) fn has_noise(&self) -> bool {
+        self.has_noise.load(Ordering::Relaxed)
     }
 
     /// Adds a line: masked, without control characters, clipped.

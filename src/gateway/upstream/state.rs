@@ -88,6 +88,13 @@ pub(super) struct State {
     pub(super) since: Instant,
 }
 
+impl State {
+    /// The connection, unless it has ended and the supervisor does not know it yet.
+    fn open_connection(&self) -> Option<Arc<Connection>> {
+        self.connection.clone().filter(|connection| connection.is_open())
+    }
+}
+
 impl Upstream {
     pub(super) fn new(server: Arc<Server>) -> Arc<Self> {
         let state =
@@ -115,8 +122,8 @@ impl Upstream {
         let mut state = self.state.subscribe();
         {
             let now = state.borrow_and_update();
-            match (&now.connection, &now.phase) {
-                (Some(connection), _) => return Ok(connection.clone()),
+            match (now.open_connection(), &now.phase) {
+                (Some(connection), _) => return Ok(connection),
                 (None, Phase::Waiting { error, failures }) => {
                     // One loss says little about a server that has worked.
                     if *failures > 1 && now.since.elapsed() < LEAST_PAUSE {
@@ -136,8 +143,8 @@ impl Upstream {
                     return Err(StartError::Stopping);
                 }
                 let now = state.borrow_and_update();
-                match (&now.connection, &now.phase) {
-                    (Some(connection), _) => return Ok(connection.clone()),
+                match (now.open_connection(), &now.phase) {
+                    (Some(connection), _) => return Ok(connection),
                     // Slow, but still on its way.
                     (None, Phase::Waiting { error: StartError::Silent { .. }, .. }) => {}
                     (None, Phase::Waiting { error, .. }) => return Err(error.clone()),

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::backoff::{PROVEN_AFTER, pause_after};
 use super::connection::{Connection, Event, Link, Sizes};
-use super::error::StartError;
+use super::error::{NO_MESSAGES, StartError};
 use super::fleet::FleetParts;
 use super::http::HttpLink;
 use super::listing::list_all;
@@ -131,7 +131,8 @@ async fn attempt(
         () = sleep(limit) => {}
     }
     drop(turn);
-    waits(upstream, parts, StartError::Silent { limit, hint: "; it may still be starting" }, 1);
+    let hint = if upstream.ring().has_noise() { NO_MESSAGES } else { "; it may still be starting" };
+    waits(upstream, parts, StartError::Silent { limit, hint }, 1);
     opening.await
 }
 

@@ -87,12 +87,11 @@ fn envelope(value: &RawValue) -> Option<Message<'_>> {
 
 /// Where, from `from` on, an object with the member `jsonrpc` may start.
 fn start_of_message(text: &str, from: usize) -> Option<usize> {
-    let name = from + text[from..].find("\"jsonrpc\"")?;
-    let brace = text[..name].trim_end().strip_suffix('{').map(str::len);
-    match brace {
-        Some(brace) if brace >= from => Some(brace),
-        _ => start_of_message(text, name + 1),
-    }
+    let names = memchr::memmem::find_iter(text[from..].as_bytes(), b"\"jsonrpc\"");
+    names
+        .filter_map(|name| text[from..from + name].trim_end().strip_suffix('{'))
+        .map(|before| from + before.len())
+        .next()
 }
 
 #[cfg(test)]
@@ -129,5 +128,8 @@ mod tests {
         {
             check(noise, &[], true);
         }
+        // As long as a server likes, without a call deeper for each.
+        check(&"\"jsonrpc\" ".repeat(200_000), &[], true);
+        check(&"{\"jsonrpc\" ".repeat(20_000), &[], true);
     }
 }

@@ -153,9 +153,16 @@ impl Backlog {
     }
 }
 
-/// Adds the line feed in place where nobody else holds the message.
+/// Makes the message one line, in place where nobody else holds it. A peer may have
+/// written its JSON over several lines; outside of strings, which cannot hold a line
+/// feed, it is only white space.
 fn with_line_feed(message: Bytes) -> Bytes {
     let mut line = Vec::from(message);
+    let mut from = 0;
+    while let Some(at) = memchr::memchr2(b'\n', b'\r', &line[from..]) {
+        line[from + at] = b' ';
+        from += at + 1;
+    }
     line.push(b'\n');
     line.into()
 }
