@@ -20,6 +20,9 @@ const LARGEST_BATCH: usize = 1_000;
 /// How long a row waits for others before they are written together.
 const PATIENCE: Duration = Duration::from_millis(100);
 
+/// Longest single wait for another process's write lock.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+
 /// How long the writer waits for a row before it looks after the file.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -208,6 +211,10 @@ impl Writer {
                 tracing::warn!(%error, "opening the invocation log");
                 Retry::Never
             })?;
+            // Tried again anyway, and an end of the program must not wait for long.
+            if let Err(error) = opened.wait_at_most(LOCK_PATIENCE) {
+                tracing::warn!(%error, "the invocation log waits longer for locks than it should");
+            }
             self.database = Some(opened);
         }
         self.database.as_mut().ok_or(Retry::Never)

@@ -174,3 +174,24 @@ fn a_server_that_flushes_nothing_is_told_as_silent_and_not_waited_for() {
     assert!(error.contains("no answer to `initialize` within 1 s"), "{error}");
     assert!(told.contains("no answer to `initialize`"), "{told}");
 }
+
+#[test]
+fn a_client_may_cut_and_end_its_lines_as_it_likes() {
+    let home = Home::new();
+    let mut client = home.stdio();
+    let ping = |id: u64| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}");
+    let texts = [
+        format!("\u{feff}{}\r\n", ping(101)),
+        format!("\n\r\n  \n{}\n{}\n", ping(102), ping(103)),
+        format!("  {}  \n", ping(104)),
+    ];
+    for text in texts {
+        text.as_bytes().iter().for_each(|byte| client.send_raw(&[*byte]));
+    }
+    client.send_raw(ping(105).as_bytes());
+    client.close_input();
+    for id in 101..=105 {
+        assert_eq!(client.answer(id)["result"], json!({}), "{id}");
+    }
+    assert_eq!(client.finish(), 0);
+}

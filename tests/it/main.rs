@@ -17,6 +17,7 @@ mod database;
 mod database_sharing;
 mod driver;
 mod encoding;
+mod ends;
 mod framing;
 mod given;
 mod http_access;

@@ -111,7 +111,15 @@ fn a_tool_without_a_name_is_left_out_with_a_remark_and_the_others_stay() {
 #[test]
 fn a_separator_in_any_name_leads_no_call_astray() {
     let tools = ["__init", "run__now", "_x", "x", "db__x"];
-    let servers = ["my__db", "my", "db", "db_"];
+    let servers = [
+        "my__db",
+        "my",
+        "db",
+        "db_",
+        "MY",
+        "the-server-with-a-long-name-one",
+        "the-server-with-a-long-name-two",
+    ];
     let home = Home::new();
     let entries = servers.map(|server| (server, command(&home, server, &[], &[&page(&tools)])));
     let file = home.servers_file(&entries);

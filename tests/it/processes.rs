@@ -183,13 +183,24 @@ fn a_gateway_behind_http_ends_every_process_with_sigterm() {
     wait_until_gone(&[pids, others].concat());
 }
 
-#[test]
-fn commands_that_start_a_server_leave_no_process_behind() {
+/// A command that starts a server of the rudest kind for itself.
+#[track_caller]
+fn check_starting_command(arguments: &[&str]) {
     let home = Home::new();
     let path = pidfile(&home);
     home.add("tree", &fake("launcher", &[&[path.to_str().unwrap()], RUDE].concat()));
-    home.ok(&["test", "tree"]);
-    home.ok(&["call", "tree__work"]);
-    let left: Vec<i32> = pids_in(&path).into_iter().filter(|pid| is_alive(*pid)).collect();
-    assert!(left.is_empty() && pids_in(&path).len() == 6, "{left:?}");
+    home.run(arguments);
+    let pids = pids_in(&path);
+    let left: Vec<&i32> = pids.iter().filter(|pid| is_alive(**pid)).collect();
+    assert!(left.is_empty() && pids.len() == 3, "{left:?} of {pids:?}");
+}
+
+#[test]
+fn a_test_of_a_server_leaves_no_process_behind() {
+    check_starting_command(&["test", "tree"]);
+}
+
+#[test]
+fn a_call_on_the_command_line_leaves_no_process_behind() {
+    check_starting_command(&["call", "tree__work"]);
 }

@@ -218,7 +218,7 @@ fn sentence(server: &ServerName, error: &RequestError) -> String {
             "The call was cancelled, but may have taken effect; check before you repeat it."
         }
         RequestError::TooLarge { .. } => "Ask for less at a time.",
-        RequestError::Empty | RequestError::Http(_) => {
+        RequestError::Empty | RequestError::Refused { .. } | RequestError::Http(_) => {
             "Try again in a moment, or use another tool."
         }
     };
@@ -233,6 +233,7 @@ fn failed(server: &ServerName, error: &RequestError) -> Reply {
         RequestError::Died
         | RequestError::NotSent
         | RequestError::TooLarge { .. }
+        | RequestError::Refused { .. }
         | RequestError::Empty => code::DIED,
         RequestError::Timeout { .. } => code::TIMEOUT,
     };

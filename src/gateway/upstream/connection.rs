@@ -116,7 +116,9 @@ impl Connection {
             }
             RequestError::Unreachable(error) => error,
             RequestError::Http(reason) => StartError::Http(reason),
-            RequestError::TooLarge { .. } | RequestError::Empty => StartError::Unreadable,
+            RequestError::TooLarge { .. } | RequestError::Empty | RequestError::Refused { .. } => {
+                StartError::Unreadable
+            }
             RequestError::Died | RequestError::NotSent => StartError::Ended,
         })?;
         let greeting = match reply {
@@ -307,15 +309,10 @@ impl Connection {
         }
     }
 
-    /// Takes the beginning of an oversize message: its request fails, and no other.
-    pub(super) fn refuse_oversize(&self, head: &[u8]) {
+    /// Hears of an oversize message: its request fails, and no other.
+    pub(super) fn refuse_oversize(&self, id: Option<u64>) {
         let limit = self.largest_message;
         tracing::warn!(server.name = %self.server, limit, "a message over the limit was thrown away");
-        let id = String::from_utf8_lossy(head);
-        let id = id.split_once("\"id\"").and_then(|(_, rest)| {
-            let rest = rest.trim_start().strip_prefix(':')?.trim_start();
-            rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
-        });
         match id {
             Some(id) => {
                 self.pending.complete(id, Err(RequestError::TooLarge { limit }));

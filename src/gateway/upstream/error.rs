@@ -82,6 +82,12 @@ pub enum RequestError {
         /// The limit in bytes.
         limit: usize,
     },
+    /// It answered with an error.
+    #[error("refused with error {code}")]
+    Refused {
+        /// The error's code.
+        code: i64,
+    },
     /// The answer has neither result nor error.
     #[error("sent an answer without a result")]
     Empty,
@@ -99,6 +105,7 @@ impl RequestError {
             Self::NotSent => "not-sent",
             Self::Timeout { .. } => "timeout",
             Self::TooLarge { .. } => "too-large",
+            Self::Refused { .. } => "refused",
             Self::Empty => "bad-answer",
             Self::Http(_) => "http-error",
         }

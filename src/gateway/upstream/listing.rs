@@ -32,11 +32,12 @@ struct Page<'a> {
     next_cursor: Option<String>,
 }
 
-/// Asks for every list that the server says it has. Only the list of tools has
-/// to come; another that fails is left empty and named.
+/// Asks for every list that the server says it has. The list of tools has to come
+/// whole; another that fails stays as it is `known`, and is named.
 pub(super) async fn list_all(
     connection: &Arc<Connection>,
     limit: Duration,
+    known: &Manifest,
 ) -> Result<Manifest, RequestError> {
     let greeting = connection.greeting();
     let mut manifest = Manifest {
@@ -55,6 +56,7 @@ pub(super) async fn list_all(
     }
     for kind in others {
         if let Err(error) = list_one(connection, kind, limit, &mut manifest).await {
+            *manifest.entries_mut(kind) = known.entries(kind).to_vec();
             manifest.refused.push(format!("the list of {}s is missing: it {error}", kind.noun()));
         }
     }
@@ -81,10 +83,7 @@ async fn list_one(
                 let code = error_code(&error);
                 // Many servers declare a capability and lack one of its methods.
                 if code != i64::from(code::METHOD_NOT_FOUND) {
-                    let noun = kind.noun();
-                    manifest
-                        .refused
-                        .push(format!("the list of {noun}s was refused with error {code}"));
+                    return Err(RequestError::Refused { code });
                 }
                 break;
             }
@@ -93,12 +92,7 @@ async fn list_one(
         pages.push(text);
         let noun = kind.noun();
         match next {
-            Err(error) => {
-                manifest
-                    .refused
-                    .push(format!("a page of the list of {noun}s is unreadable ({error})"));
-                break;
-            }
+            Err(_) => return Err(RequestError::Empty),
             Ok(None) => break,
             Ok(Some(next)) if pages.len() < MOST_PAGES && cursors.insert(next.clone()) => {
                 cursor = Some(next);

@@ -117,7 +117,7 @@ async fn read_output(mut lines: LineReader, connection: Arc<Connection>) {
             Ok(Some(Line::Whole(line))) => {
                 connection.receive(&line, None);
             }
-            Ok(Some(Line::TooLong(head))) => connection.refuse_oversize(&head),
+            Ok(Some(Line::TooLong(id))) => connection.refuse_oversize(id),
             Ok(None) | Err(_) => break,
         }
     }
@@ -126,8 +126,10 @@ async fn read_output(mut lines: LineReader, connection: Arc<Connection>) {
 
 async fn read_errors(mut lines: LineReader, ring: Arc<Ring>) {
     while let Ok(Some(line)) = lines.next().await {
-        let (Line::Whole(line) | Line::TooLong(line)) = line;
-        ring.push(&line);
+        match line {
+            Line::Whole(line) => ring.push(&line),
+            Line::TooLong(_) => ring.push(b"(a line too long to be kept)"),
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use super::listing::list_all;
 use super::process::{Launch, Process};
 use super::ring::Ring;
 use super::state::{Phase, Upstream};
-use crate::domain::{Server, Transport};
+use crate::domain::{Manifest, Server, Transport};
 
 /// A connection with what is needed to end it.
 #[derive(Debug)]
@@ -156,6 +156,7 @@ async fn serve(
     let ready = |is_listed| upstream.set(Phase::Ready { is_listed }, Some(connection.clone()), pid);
     ready(false);
     let name = &upstream.server.name;
+    let mut known = Manifest::default();
     let working = async {
         let mut relist_at = Some(Instant::now());
         loop {
@@ -169,14 +170,17 @@ async fn serve(
                 event = opened.events.recv() => match event {
                     None | Some(Event::Closed) => return,
                     Some(Event::Changed(_) | Event::Renewed) => {
-                        relist_at = Some(Instant::now() + parts.settings.debounce);
+                        // The first change sets the time: a server that changes without
+                        // end is listed all the same.
+                        relist_at.get_or_insert(Instant::now() + parts.settings.debounce);
                     }
                 },
                 () = upstream.relist.notified() => relist_at = Some(Instant::now()),
                 () = due => {
                     relist_at = None;
-                    match list_all(&connection, parts.settings.list_timeout).await {
+                    match list_all(&connection, parts.settings.list_timeout, &known).await {
                         Ok(manifest) => {
+                            known = manifest.clone();
                             (parts.on_manifest)(name, manifest);
                             (parts.on_state)(name, None);
                             ready(true);

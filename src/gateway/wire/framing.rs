@@ -4,6 +4,7 @@ use std::io;
 
 use bytes::{Bytes, BytesMut};
 
+use super::oversize::IdSearch;
 use crate::sys::Pipe;
 
 /// Room asked for before each read: what a pipe holds at most.
@@ -12,15 +13,13 @@ const READ_SIZE: usize = 64 * 1024;
 /// A longer line gives its buffer back after use.
 const LARGE_LINE: usize = 1 << 20;
 
-/// How much of an oversize line is kept, so that its id can be read.
-const HEAD_SIZE: usize = 4096;
-
 /// One line, without its line feed.
 #[derive(Debug)]
 pub(in crate::gateway) enum Line {
     Whole(Bytes),
-    /// The line passed the limit: its beginning; the rest is thrown away.
-    TooLong(Bytes),
+    /// The line passed the limit and was thrown away. The id of its message, if one
+    /// was found; reported as soon as that is.
+    TooLong(Option<u64>),
 }
 
 /// Cuts a stream into lines.
@@ -31,12 +30,20 @@ pub(in crate::gateway) struct LineReader {
     /// Bytes of `buffer` that hold no line feed.
     scanned: usize,
     limit: usize,
-    is_skipping: bool,
+    /// What is being thrown away.
+    skipped: Option<Skipped>,
+}
+
+/// An oversize line, as far as it has come.
+#[derive(Debug, Default)]
+struct Skipped {
+    search: IdSearch,
+    is_reported: bool,
 }
 
 impl LineReader {
     pub(in crate::gateway) fn new(pipe: Pipe, limit: usize) -> Self {
-        Self { pipe, buffer: BytesMut::new(), scanned: 0, limit, is_skipping: false }
+        Self { pipe, buffer: BytesMut::new(), scanned: 0, limit, skipped: None }
     }
 
     /// The next line that is not blank; nothing at the end of the stream, where
@@ -50,8 +57,11 @@ impl LineReader {
             if self.pipe.read(&mut self.buffer).await? == 0 {
                 let rest = std::mem::take(&mut self.buffer).freeze();
                 self.scanned = 0;
-                let is_line = !self.is_skipping && !is_blank(&rest);
-                return Ok(is_line.then_some(Line::Whole(rest)));
+                if let Some(skipped) = self.skipped.take() {
+                    let is_news = !skipped.is_reported;
+                    return Ok(is_news.then_some(Line::TooLong(skipped.search.found())));
+                }
+                return Ok((!is_blank(&rest)).then_some(Line::Whole(rest)));
             }
         }
     }
@@ -60,7 +70,7 @@ impl LineReader {
         loop {
             let Some(at) = memchr::memchr(b'\n', &self.buffer[self.scanned..]) else {
                 self.scanned = self.buffer.len();
-                return self.too_long();
+                return self.skip_what_is_there();
             };
             let mut line = self.buffer.split_to(self.scanned + at + 1);
             self.scanned = 0;
@@ -68,26 +78,35 @@ impl LineReader {
             if line.len() > LARGE_LINE {
                 self.buffer = BytesMut::from(&self.buffer[..]);
             }
-            if std::mem::take(&mut self.is_skipping) || is_blank(&line) {
-                continue;
-            }
             if line.len() > self.limit {
-                line.truncate(HEAD_SIZE);
-                return Some(Line::TooLong(Bytes::copy_from_slice(&line)));
+                self.skipped.get_or_insert_default();
             }
-            return Some(Line::Whole(line.freeze()));
+            if let Some(mut skipped) = self.skipped.take() {
+                skipped.search.take(&line);
+                if !skipped.is_reported {
+                    return Some(Line::TooLong(skipped.search.found()));
+                }
+            } else if !is_blank(&line) {
+                return Some(Line::Whole(line.freeze()));
+            }
         }
     }
 
-    fn too_long(&mut self) -> Option<Line> {
-        if self.buffer.len() <= self.limit {
+    /// Throws away the buffered part of a line that is over the limit.
+    fn skip_what_is_there(&mut self) -> Option<Line> {
+        if self.skipped.is_none() && self.buffer.len() <= self.limit {
             return None;
         }
-        let head = Bytes::copy_from_slice(&self.buffer[..HEAD_SIZE.min(self.buffer.len())]);
-        let was_skipping = std::mem::replace(&mut self.is_skipping, true);
-        self.buffer = BytesMut::new();
+        let skipped = self.skipped.get_or_insert_default();
+        skipped.search.take(&self.buffer);
+        self.buffer.clear();
+        if self.buffer.capacity() > LARGE_LINE {
+            self.buffer = BytesMut::new();
+        }
         self.scanned = 0;
-        (!was_skipping).then_some(Line::TooLong(head))
+        let id = skipped.search.found().filter(|_| !skipped.is_reported)?;
+        skipped.is_reported = true;
+        Some(Line::TooLong(Some(id)))
     }
 }
 
@@ -114,7 +133,7 @@ mod tests {
         while let Some(line) = lines.next().await.unwrap() {
             seen.push(match line {
                 Line::Whole(line) => String::from_utf8_lossy(&line).into_owned(),
-                Line::TooLong(head) => format!("too long: {}", String::from_utf8_lossy(&head[..3])),
+                Line::TooLong(id) => format!("too long: {id:?}"),
             });
         }
         thread.join().unwrap();
@@ -132,9 +151,12 @@ mod tests {
 
     #[tokio::test]
     async fn an_oversize_line_is_reported_once_and_the_next_is_read() {
-        let text = format!("short\nxyz{}\nnext\n", "-".repeat(5_000));
+        let long = format!("{{\"x\":\"{}\",\"id\":7}}", "-".repeat(5_000));
         for size in [10, 100_000] {
-            check(text.as_bytes(), size, 1_000, &["short", "too long: xyz", "next"]).await;
+            let text = format!("short\n{long}\nnext\n");
+            check(text.as_bytes(), size, 1_000, &["short", "too long: Some(7)", "next"]).await;
+            let text = format!("short\n{}", "-".repeat(5_000));
+            check(text.as_bytes(), size, 1_000, &["short", "too long: None"]).await;
         }
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! - `message`: one envelope, and the messages in a line
 //! - `framing`: lines from a byte stream
+//! - `oversize`: the id of a message that is too large to be kept
 //! - `outbox`: messages to a byte stream, whole and in order
 //! - `answer`: responses and errors as text
 
@@ -10,6 +11,7 @@ mod answer;
 mod framing;
 mod message;
 mod outbox;
+mod oversize;
 
 pub(super) use answer::{Reply, error_object, notification, request};
 pub use answer::{error, response};
