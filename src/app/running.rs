@@ -243,6 +243,6 @@ impl Apply {
     }
 }
 
-fn system(what: &str, source: std::io::Error) -> AppError {
+pub(super) fn system(what: &str, source: std::io::Error) -> AppError {
     AppError::System { what: what.to_owned(), source }
 }

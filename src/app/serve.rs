@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
-use super::running::{AppError, Running, Start};
-use super::signals::asked_to_end;
+use super::running::{AppError, Running, Start, system};
+use super::signals::Signals;
 use crate::config::Folders;
 use crate::http::{Access, Front, new_secret, serve};
 use crate::sys::{create_private_folder, write_private_file};
@@ -38,6 +38,8 @@ pub async fn serve_http(
     is_open: bool,
     started: impl FnOnce(&Listening),
 ) -> Result<(), AppError> {
+    // First of all, so that a signal during the start ends everything in order.
+    let mut signals = Signals::listen().map_err(|source| system("listening to signals", source))?;
     let folders = start.config.folders.clone();
     let folder = &folders.data;
     create_private_folder(folder)
@@ -59,11 +61,11 @@ pub async fn serve_http(
     started(&Listening { address, token });
     let ended = tokio::select! {
         served = serving => served.map_err(std::io::Error::other).and_then(|served| served),
-        () = asked_to_end() => Ok(()),
+        () = signals.asked_to_end() => Ok(()),
     };
     forget_gateway(&file);
     running.shut_down().await;
-    ended.map_err(|source| AppError::System { what: "serving HTTP".to_owned(), source })
+    ended.map_err(|source| system("serving HTTP", source))
 }
 
 /// The token of the data folder, made at first use.

@@ -47,14 +47,16 @@ fn server(arguments: AddArguments) -> Result<Server, CliError> {
     let name: ServerName = arguments.name.parse()?;
     let transport = match (arguments.url, arguments.command.split_first()) {
         (Some(url), None) => Transport::Http(http(url, &arguments.header)?),
-        (None, Some((command, args))) => Transport::Stdio(StdioTransport {
-            command: command.clone(),
-            args: args.to_vec(),
-            env: environment(&arguments.env)?,
-            cwd: arguments.cwd,
-            inherit_env: arguments.inherit_env,
-        }),
-        (Some(_), Some(_)) | (None, None) => {
+        (None, Some((command, args))) if !command.trim().is_empty() => {
+            Transport::Stdio(StdioTransport {
+                command: command.clone(),
+                args: args.to_vec(),
+                env: environment(&arguments.env)?,
+                cwd: arguments.cwd,
+                inherit_env: arguments.inherit_env,
+            })
+        }
+        (Some(_), Some(_)) | (None, Some(_) | None) => {
             return Err(CliError::new(Kind::Invalid, "a server needs a command or a URL").hint(
                 format!("`coffer add {name} -- COMMAND ARGS…` or `coffer add {name} --url URL`"),
             ));

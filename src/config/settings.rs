@@ -16,6 +16,10 @@ use super::layer::Layer;
 use crate::catalog::Retention;
 use crate::gateway::GatewaySettings;
 
+/// Longest time of a setting, in seconds: a month is for ever here, and sums of such
+/// times stay far from any limit.
+const LONGEST: u64 = 31 * 24 * 60 * 60;
+
 const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// Why the settings cannot be used.
@@ -123,7 +127,8 @@ impl Config {
 }
 
 fn resolve(layer: &Layer, folders: Folders, settings: Vec<Setting>) -> Option<Config> {
-    let seconds = |value: Option<u64>| value.map(Duration::from_secs);
+    let seconds =
+        |value: Option<u64>| value.map(|seconds| Duration::from_secs(seconds.clamp(1, LONGEST)));
     let gateway = GatewaySettings {
         start_timeout: seconds(layer.start_timeout_seconds)?,
         list_timeout: seconds(layer.list_timeout_seconds)?,
@@ -131,8 +136,8 @@ fn resolve(layer: &Layer, folders: Folders, settings: Vec<Setting>) -> Option<Co
         longest_call: seconds(layer.longest_call_seconds)?,
         parallel_starts: usize::from(layer.parallel_starts?.max(1)),
         largest_message: usize::from(layer.largest_message_mib?.max(1)) << 20,
-        debounce: Duration::from_millis(layer.debounce_ms?),
-        session_idle: Duration::from_secs(layer.session_idle_minutes?.max(1) * 60),
+        debounce: Duration::from_millis(layer.debounce_ms?.min(60_000)),
+        session_idle: seconds(layer.session_idle_minutes?.checked_mul(60).or(Some(LONGEST)))?,
         most_sessions: usize::try_from(layer.most_sessions?.max(1)).unwrap_or(usize::MAX),
     };
     let age = Duration::from_secs(u64::from(layer.log_days?) * 24 * 60 * 60);

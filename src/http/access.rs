@@ -38,18 +38,18 @@ impl Access {
         &self,
         headers: &HeaderMap,
     ) -> Result<(), (StatusCode, &'static str)> {
-        let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+        // Each value counts: where two stand, another reader may take the other one.
+        let all = |name| headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?"));
         // HTTP/1.1 requires the header; a request without it names no foreign host.
-        if let Some(host) = text(HOST)
-            && !self.is_own_host(host)
-        {
+        if !all(HOST).all(|host| self.is_own_host(host)) {
             return Err((StatusCode::FORBIDDEN, "the Host header names another machine"));
         }
-        if let Some(origin) = text(ORIGIN) {
+        let is_own_page = |origin: &str| {
             let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-            if !host.is_some_and(|host| self.is_own_host(host)) {
-                return Err((StatusCode::FORBIDDEN, "the Origin header names a foreign page"));
-            }
+            host.is_some_and(|host| self.is_own_host(host))
+        };
+        if !all(ORIGIN).all(is_own_page) {
+            return Err((StatusCode::FORBIDDEN, "the Origin header names a foreign page"));
         }
         Ok(())
     }
@@ -80,10 +80,15 @@ impl Access {
     /// Any port passes: a forwarded port is another number, and a rebound name is
     /// never a loopback one.
     fn is_own_host(&self, host: &str) -> bool {
-        let name = match host.strip_prefix('[') {
-            Some(rest) => rest.split_once(']').map_or(rest, |(name, _)| name),
-            None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+        let (name, port) = match host.strip_prefix('[') {
+            Some(rest) => rest.split_once(']').unwrap_or((rest, "?")),
+            None => host.split_at(host.find(':').unwrap_or(host.len())),
         };
+        let is_port = port.is_empty()
+            || port.strip_prefix(':').is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()));
+        if !is_port {
+            return false;
+        }
         name.eq_ignore_ascii_case("localhost")
             || name
                 .parse::<IpAddr>()
@@ -129,7 +134,14 @@ mod tests {
         for origin in ["http://localhost:3000", "http://127.0.0.1:1", "https://[::1]"] {
             assert!(origin_passes(Some("localhost"), Some(origin), "127.0.0.1"), "{origin}");
         }
-        for origin in ["http://evil.example", "null", "file://", ""] {
+        for origin in [
+            "http://evil.example",
+            "null",
+            "file://",
+            "",
+            "http://localhost:1@evil.example",
+            "http://localhost:80/evil",
+        ] {
             assert!(!origin_passes(Some("localhost"), Some(origin), "127.0.0.1"), "{origin}");
         }
         assert!(origin_passes(Some("10.0.0.1:7420"), None, "10.0.0.1"));

@@ -120,7 +120,9 @@ async fn begin(front: &Front, bytes: &Bytes) -> Response {
     let answer = front.gateway.take(&session, bytes, &outlet).await;
     let mut response = json_or_accepted(answer);
     if session.is_greeted() {
-        front.open(OpenSession { session, outlet: held });
+        if !front.open(OpenSession { session, outlet: held }) {
+            return refused(StatusCode::SERVICE_UNAVAILABLE, "all sessions are in use");
+        }
         if let Ok(value) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(SESSION_ID, value);
         }

@@ -55,20 +55,25 @@ impl Front {
         })
     }
 
-    /// Keeps a session. Their number is bounded: the longest silent one gives way.
-    pub(super) fn open(&self, open: OpenSession) {
+    /// Keeps a session. Their number is bounded: the longest silent one gives way, and
+    /// where all are in use the new one is refused with `false`.
+    pub(super) fn open(&self, open: OpenSession) -> bool {
         let oldest = {
             let sessions = self.lock();
             let is_full = sessions.len() >= self.gateway.settings.most_sessions;
-            is_full
-                .then(|| sessions.values().max_by_key(|open| open.session.silence()).cloned())
-                .flatten()
+            let silent = || sessions.values().filter(|open| !open.session.silence().is_zero());
+            let oldest = silent().max_by_key(|open| open.session.silence()).cloned();
+            if is_full && oldest.is_none() {
+                return false;
+            }
+            oldest.filter(|_| is_full)
         };
         if let Some(oldest) = oldest {
             self.end(&oldest.session);
         }
         self.gateway.join(&open.session);
         self.lock().insert(open.session.id.clone(), open);
+        true
     }
 
     /// Ends a session.

@@ -74,10 +74,12 @@ impl Outlet for SessionOutlet {
             return true;
         }
         held.stream = None;
-        if !held.missed.contains(&message) {
+        // Progress that nobody heard is of no use later; that a list has changed is.
+        let is_lasting = memchr::memmem::find(&message, b"\"params\"").is_none();
+        if is_lasting && !held.missed.contains(&message) {
             held.missed.push(message);
         }
-        true
+        is_lasting
     }
 }
 

@@ -185,6 +185,24 @@ fn a_server_that_tells_of_changes_without_end_is_listed_all_the_same() {
     assert!(begin.elapsed() < Duration::from_secs(6), "{:?}", begin.elapsed());
 }
 
+#[test]
+fn a_change_after_a_refused_list_is_seen_as_soon_as_any_other() {
+    let home = Home::new();
+    register(&home, &[alpha()]);
+    let mut client = home.stdio();
+    client.wait_for_tool("x__alpha");
+    fs::remove_file(home.file("offer.json")).unwrap();
+    client.call("x__announce", &json!({}));
+    wait_until("the refusal is told", || row(&home, "x")["error"].to_string().contains("-32603"));
+    assert!(lists(&mut client, "x__alpha"), "the known tools are gone");
+    offer(&home, &[beta()]);
+    client.call("x__announce", &json!({}));
+    let begin = Instant::now();
+    wait_until("the change is listed", || lists(&mut client, "x__beta"));
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    wait_until("the error is gone", || row(&home, "x")["error"].is_null());
+}
+
 // D012
 
 #[test]

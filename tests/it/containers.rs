@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::driver::{Home, StdioClient, fake, kill, wait_until_gone};
+use crate::calls::{serving, text};
+use crate::driver::{Home, StdioClient, fake, kill, wait_until, wait_until_gone};
 use crate::process_table::{lines_of, pids_in, wait_for_pids};
 
 /// A gateway with a server that behaves like a container.
@@ -147,6 +148,26 @@ fn a_server_sees_what_it_was_given_and_no_secret_of_the_gateway_or_another_serve
     let all = seen(&mut client, "all");
     assert_eq!((&all["C_KEY"], &all["SECRET_X"]), (&json!("c"), &json!("1")));
     assert!(all.get("A_KEY").is_none() && all.get("B_KEY").is_none(), "{all}");
+}
+
+#[test]
+fn a_server_gets_no_file_or_socket_of_the_gateway() {
+    let home = Home::new();
+    home.add("one", &fake("environment", &[]));
+    home.add("two", &fake("environment", &[]));
+    let mut client = serving(&home, "one__files");
+    wait_until("both are listed", || {
+        client.request("tools/list", &json!({})).to_string().contains("two__files")
+    });
+    for tool in ["one__files", "two__files"] {
+        let answer = client.call(tool, &json!({}));
+        let opened: Vec<String> = serde_json::from_str(text(&answer)).unwrap();
+        assert!(opened.len() >= 3, "{opened:?}");
+        for kind in ["socket:", home.path().to_str().unwrap(), "anon_inode:"] {
+            assert!(!opened.iter().any(|file| file.starts_with(kind)), "{opened:?}");
+        }
+    }
+    assert_eq!(client.terminate(), 0);
 }
 
 #[test]

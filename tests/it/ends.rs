@@ -1,5 +1,6 @@
 //! Ends that come at a bad moment, and starts that fail: nothing is left of them (D027).
 
+use std::process::Stdio;
 use std::time::Instant;
 
 use serde_json::json;
@@ -181,4 +182,21 @@ fn a_gateway_whose_guard_was_killed_goes_on_and_ends_in_order() {
     let pids = wait_for_pids(&home.file("pids"), 1);
     assert_eq!(client.finish(), 0);
     check_none_left(&pids);
+}
+
+#[test]
+fn a_command_that_is_interrupted_leaves_nothing_behind() {
+    for signal in ["-INT", "-TERM"] {
+        let home = Home::new();
+        register(&home, &[&["--mute"]]);
+        let mut command = home.program();
+        command.args(["test", "stubborn-0"]).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut testing = command.spawn().unwrap();
+        let pid = i32::try_from(testing.id()).unwrap();
+        let pids = wait_for_pids(&home.file("pids"), 1);
+        let children = children_of(pid);
+        kill(pid, signal);
+        testing.wait().unwrap();
+        wait_until_gone(&[pids, children].concat());
+    }
 }

@@ -19,10 +19,24 @@ fn a_list_that_goes_in_a_circle_ends_and_is_told() {
     let home = Home::new();
     let pages = ["first", "second", "third"].map(page);
     let pages = pages.each_ref().map(String::as_str);
-    home.add("circle", &command(&home, "circle", &["--circle"], &pages));
+    home.add("circle", &command(&home, "circle", &["--last", "circle"], &pages));
     let report = connect(&home, "circle");
     assert_eq!(report["tools"].as_array().unwrap().len(), 3, "{report}");
     assert!(report["remarks"].to_string().contains("circle"), "{report}");
+}
+
+#[test]
+fn a_last_page_may_name_no_next_one_in_other_words() {
+    for last in ["null", "\"\""] {
+        let home = Home::with_settings("start-timeout-seconds = 1\nlist-timeout-seconds = 1\n");
+        let pages = ["first", "second"].map(page);
+        let pages = pages.each_ref().map(String::as_str);
+        home.add("words", &command(&home, "words", &["--last", last], &pages));
+        let report = connect(&home, "words");
+        assert!(report["error"].is_null(), "{last}: {report}");
+        assert_eq!(report["tools"].as_array().unwrap().len(), 2, "{last}: {report}");
+        assert_eq!(report["remarks"], json!([]), "{last}: {report}");
+    }
 }
 
 #[test]

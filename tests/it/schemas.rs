@@ -58,6 +58,21 @@ fn every_keyword_and_number_of_a_schema_survives_to_the_byte() {
     }
 }
 
+#[test]
+fn every_member_of_a_definition_survives_and_the_right_name_is_changed() {
+    let before = r#"{"annotations":{"name":"not this","title":"T"},"description":"says \"name\": \"x\"", "x-new":{"name":["nor this"]},"#;
+    let after = r#","inputSchema":{"type":"object","properties":{"name":{"type":"string"}}},"icons":[{"src":"data:,"}],"_meta":{"a.b/c":1e400},"execution":{"taskSupport":"optional"}}"#;
+    let definition = format!(r#"{before}"name":"odd\u0031"{after}"#);
+    let home = Home::new();
+    register(&home, "zoo", &[&page(&[("odd1", &definition)])]);
+    connect(&home, "zoo");
+    let mut client = home.stdio();
+    let listing = client.ask("tools/list", &json!({}));
+    let listing = raw_answer(&mut client, listing);
+    assert!(listing.contains(&format!(r#"{before}"name":"zoo__odd1"{after}"#)), "{listing}");
+    assert_eq!(call(&mut client, "zoo__odd1", &json!({}))["tool"], "odd1");
+}
+
 // D007
 
 #[test]
@@ -137,6 +152,41 @@ fn a_server_that_has_only_bad_tools_is_not_healthy_without_a_word() {
     assert!(table.contains("2 remarks"), "{table}");
     let shown = home.ok(&["show", "zoo"]).stdout;
     assert!(shown.contains("`zoo__empty`") && shown.contains("`zoo__none`"), "{shown}");
+}
+
+#[test]
+fn entries_that_are_no_tools_cost_no_good_one() {
+    let home = Home::new();
+    let good = r#"{"name":"good","inputSchema":{"type":"object"}}"#;
+    register(&home, "zoo", &[&format!(r#"[null,7,"x",[],{{}},{good}]"#)]);
+    let report = connect(&home, "zoo");
+    assert_eq!(names(&report), ["zoo__good"], "{report}");
+    assert!(report["remarks"].as_array().unwrap().len() >= 5, "{report}");
+}
+
+#[test]
+fn a_list_that_is_no_list_is_told() {
+    for page in ["{}", "7", "\"x\""] {
+        let home = Home::with_settings("start-timeout-seconds = 1\nlist-timeout-seconds = 1\n");
+        register(&home, "zoo", &[page]);
+        let outcome = home.run(&["test", "zoo"]);
+        assert!(outcome.stderr.contains("list of tools"), "{page}: {outcome:?}");
+        let row = row(&home, "zoo");
+        let told = [row["error"].to_string(), row["remarks"].to_string()].concat();
+        assert!(told.contains("list of tools"), "{page}: {row}");
+    }
+}
+
+#[test]
+fn a_list_of_null_is_an_empty_list() {
+    let home = Home::new();
+    register(&home, "zoo", &["null"]);
+    let report = connect(&home, "zoo");
+    assert!(report["error"].is_null() && report["remarks"] == json!([]), "{report}");
+    assert_eq!(
+        (&row(&home, "zoo")["state"], &row(&home, "zoo")["tools"]),
+        (&json!("ok"), &json!(0))
+    );
 }
 
 // D009

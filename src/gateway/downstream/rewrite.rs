@@ -46,7 +46,7 @@ impl<'a> Target<'a> {
         let wrong = || format!("`params.{member}` must be a text");
         let params = params.map(RawValue::get).ok_or_else(wrong)?;
         let members: Members<'a> = serde_json::from_str(params)
-            .map_err(|error| format!("`params` is no object that can be read ({error})"))?;
+            .map_err(|_| "`params` is no object that can be read".to_owned())?;
         let name = if member == "uri" { members.uri } else { members.name };
         let raw = name.ok_or_else(wrong)?;
         let name: String = serde_json::from_str(raw.get()).map_err(|_| wrong())?;

@@ -35,6 +35,10 @@ pub async fn serve_stdio(
     let requests = TaskTracker::new();
     loop {
         outbox.room().await;
+        // A client that reads nothing has lost answers; it must see the end.
+        if outbox.is_closed() {
+            break;
+        }
         let line = match stop.run_until_cancelled(lines.next()).await {
             None => break,
             Some(Ok(Some(Line::Whole(line)))) => line,

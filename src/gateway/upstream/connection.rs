@@ -18,7 +18,7 @@ use super::ring::Ring;
 use crate::domain::{EntryKind, ServerName};
 use crate::gateway::settings::LATEST_PROTOCOL_VERSION;
 use crate::gateway::wire::{
-    Message, Outbox, Reply, code, error, messages_in, notification, request, response,
+    IdSearch, Message, Outbox, Reply, code, error, messages_in, notification, request, response,
 };
 
 /// What a connection reports on its own.
@@ -245,7 +245,20 @@ impl Connection {
         for message in &found.messages {
             self.take(message, bytes, carrier);
         }
+        let is_broken = found.messages.is_empty() && text.starts_with('{');
+        if is_broken && text.contains("\"jsonrpc\"") {
+            self.fail_named(bytes);
+        }
         !found.messages.is_empty()
+    }
+
+    /// Fails the request that an unreadable answer names, instead of letting it wait.
+    fn fail_named(&self, bytes: &[u8]) {
+        let mut search = IdSearch::default();
+        search.take(bytes);
+        if let Some(id) = search.found() {
+            self.pending.complete(id, Err(RequestError::Empty));
+        }
     }
 
     fn take(self: &Arc<Self>, message: &Message<'_>, bytes: &Bytes, carrier: Option<u64>) {

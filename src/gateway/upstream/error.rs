@@ -89,7 +89,7 @@ pub enum RequestError {
         code: i64,
     },
     /// The answer has neither result nor error.
-    #[error("sent an answer without a result")]
+    #[error("sent an answer without a readable result")]
     Empty,
     /// The endpoint refused the request.
     #[error("{0}")]

@@ -18,6 +18,7 @@ pub use answer::{error, response};
 pub(super) use framing::{Line, LineReader};
 pub(super) use message::{Message, messages_in};
 pub use outbox::Outbox;
+pub(super) use oversize::IdSearch;
 
 /// Error codes of JSON-RPC 2.0 and MCP, and Coffer's own from -32000 downwards.
 pub mod code {

@@ -113,6 +113,11 @@ impl Outbox {
         }
     }
 
+    /// Whether the peer can hear nothing any more.
+    pub fn is_closed(&self) -> bool {
+        self.lock().is_closed
+    }
+
     /// Takes no more; what waits is still written.
     pub fn close(&self) {
         self.lock().is_closed = true;

@@ -6,7 +6,7 @@ const LONGEST_ID: usize = 32;
 
 /// Looks for the member `id` at the first level of an object, piece by piece.
 #[derive(Debug, Default)]
-pub(super) struct IdSearch {
+pub(in crate::gateway) struct IdSearch {
     depth: usize,
     is_in_string: bool,
     is_escaped: bool,
@@ -19,7 +19,7 @@ pub(super) struct IdSearch {
 
 impl IdSearch {
     /// Takes a piece of the message.
-    pub(super) fn take(&mut self, piece: &[u8]) {
+    pub(in crate::gateway) fn take(&mut self, piece: &[u8]) {
         for &byte in piece {
             if self.is_over {
                 return;
@@ -29,7 +29,7 @@ impl IdSearch {
     }
 
     /// The id, as a number, once it has been read whole.
-    pub(super) fn found(&self) -> Option<u64> {
+    pub(in crate::gateway) fn found(&self) -> Option<u64> {
         let value = self.value.as_ref().filter(|_| self.is_over)?;
         std::str::from_utf8(value).ok()?.trim().trim_matches('"').parse().ok()
     }
