@@ -75,10 +75,8 @@ fn a_followed_log_ends_when_its_reader_has_gone() {
         home.ok(&["call", "desk__seal_letter"]);
         has_ended = child.try_wait().unwrap().is_some();
     }
-    if !has_ended {
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
+    let _ended_before = child.kill();
+    child.wait().unwrap();
     assert!(has_ended, "it goes on for nobody");
 }
 

@@ -65,8 +65,11 @@ pub struct Fleet {
     parts: FleetParts,
     running: Mutex<BTreeMap<ServerName, Running>>,
     /// Connections of single sessions, for servers that give each client its own.
-    private: Mutex<HashMap<(Arc<str>, ServerName), Arc<Private>>>,
+    private: Mutex<PrivateTable>,
 }
+
+/// Connections by session and server.
+type PrivateTable = HashMap<(Arc<str>, ServerName), Arc<Private>>;
 
 /// A connection of one session, opened at first use. Only those who want this one
 /// wait while it is opened.
@@ -199,7 +202,7 @@ impl Fleet {
         self.end_private(|_| true);
     }
 
-    fn private(&self) -> MutexGuard<'_, HashMap<(Arc<str>, ServerName), Arc<Private>>> {
+    fn private(&self) -> MutexGuard<'_, PrivateTable> {
         self.private.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -95,7 +95,7 @@ fn envelope(value: &RawValue) -> Option<Message<'_>> {
 
 /// Where, from `from` on, an object with the member `jsonrpc` may start.
 fn start_of_message(text: &str, from: usize) -> Option<usize> {
-    let names = memchr::memmem::find_iter(text[from..].as_bytes(), b"\"jsonrpc\"");
+    let names = memchr::memmem::find_iter(&text.as_bytes()[from..], b"\"jsonrpc\"");
     names
         .filter_map(|name| text[from..from + name].trim_end().strip_suffix('{'))
         .map(|before| from + before.len())

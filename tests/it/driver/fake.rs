@@ -5,11 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-/// The Python that runs the fakes.
-pub(crate) fn python() -> String {
-    "python3".to_owned()
-}
-
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
@@ -17,7 +12,7 @@ fn fixture(name: &str) -> PathBuf {
 /// The command of a fake stdio server of `tests/fixtures`.
 pub(crate) fn fake(name: &str, arguments: &[&str]) -> Vec<String> {
     let script = fixture(&format!("{name}.py")).to_string_lossy().into_owned();
-    let mut command = vec![python(), script];
+    let mut command = vec!["python3".to_owned(), script];
     command.extend(arguments.iter().map(|&argument| argument.to_owned()));
     command
 }

@@ -11,7 +11,7 @@ mod http;
 mod process;
 mod stdio;
 
-pub(crate) use fake::{FakeHttp, fake, python};
+pub(crate) use fake::{FakeHttp, fake};
 pub(crate) use home::{Home, Outcome};
 pub(crate) use http::{HttpClient, Reply};
 pub(crate) use process::{is_alive, kill, wait_until, wait_until_gone};
