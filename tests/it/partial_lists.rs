@@ -28,7 +28,7 @@ fn a_list_that_goes_in_a_circle_ends_and_is_told() {
 #[test]
 fn a_last_page_may_name_no_next_one_in_other_words() {
     for last in ["null", "\"\""] {
-        let home = Home::with_settings("start-timeout-seconds = 1\nlist-timeout-seconds = 1\n");
+        let home = Home::with_settings("start-timeout-seconds = 5\nlist-timeout-seconds = 2\n");
         let pages = ["first", "second"].map(page);
         let pages = pages.each_ref().map(String::as_str);
         home.add("words", &command(&home, "words", &["--last", last], &pages));

@@ -167,7 +167,7 @@ fn entries_that_are_no_tools_cost_no_good_one() {
 #[test]
 fn a_list_that_is_no_list_is_told() {
     for page in ["{}", "7", "\"x\""] {
-        let home = Home::with_settings("start-timeout-seconds = 1\nlist-timeout-seconds = 1\n");
+        let home = Home::with_settings("start-timeout-seconds = 5\nlist-timeout-seconds = 2\n");
         register(&home, "zoo", &[page]);
         let outcome = home.run(&["test", "zoo"]);
         assert!(outcome.stderr.contains("list of tools"), "{page}: {outcome:?}");
