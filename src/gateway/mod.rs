@@ -16,7 +16,7 @@ pub use builtin::{SEARCH_TOOLS, definitions, search_kept};
 pub use downstream::{Gateway, Hold, Outlet, Session, serve_stdio};
 pub use settings::{GatewaySettings, LATEST_PROTOCOL_VERSION, PROTOCOL_VERSIONS};
 pub use upstream::{
-    Environment, Fleet, FleetParts, OnManifest, OnState, Phase, RequestError, StartError, Upstream,
-    UpstreamReport,
+    Environment, Fleet, FleetParts, ListingState, OnManifest, OnState, Phase, RequestError,
+    StartError, Upstream, UpstreamReport,
 };
 pub use wire::{Outbox, code, error, response};

@@ -169,6 +169,18 @@ fn a_server_that_closes_its_output_and_lives_on_is_ended_and_replaced() {
 }
 
 #[test]
+fn a_call_while_a_lost_server_is_being_ended_waits_for_the_next() {
+    let home = Home::new();
+    home.add("odd", &fake("odd_framing", &["closed"]));
+    let mut client = home.stdio();
+    client.wait_for_tool("odd__say");
+    let say = |words: &str| json!({ "text": words });
+    assert_eq!(client.call_text("odd__say", &say("last words")), "last words");
+    assert_eq!(client.call_text("odd__say", &say("hello")), "hello");
+    assert_eq!(client.finish(), 0);
+}
+
+#[test]
 fn a_gateway_whose_guard_was_killed_goes_on_and_ends_in_order() {
     let home = Home::new();
     let mut client = home.stdio();

@@ -73,7 +73,7 @@ fn a_slow_server_comes_later_with_a_notice() {
 #[test]
 fn the_first_list_waits_a_moment_for_servers_that_are_quick() {
     let home = Home::new();
-    add(&home, "quick", &["--delay", "0.3"]);
+    add(&home, "quick", &["--delay", "0.1"]);
     let mut client = home.stdio();
     assert_eq!(client.tool_names(), ["coffer__search_tools", "quick__work"]);
 }
@@ -119,7 +119,7 @@ fn each_server_is_told_with_the_phase_that_it_is_stuck_in() {
     ] {
         wait_until(&format!("{name} is told with {told}"), || error(name).contains(told));
     }
-    assert_eq!(phase("unlisted"), "listing");
+    assert_eq!(phase("unlisted"), "not listed");
     assert_eq!(row(&home, "good")["state"], "ok");
     // A search says the same to a model.
     let mut client = client;

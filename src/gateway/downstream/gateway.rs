@@ -13,7 +13,7 @@ use crate::catalog::{CallLog, Catalog};
 use crate::domain::ServerName;
 use crate::gateway::builtin::SearchContext;
 use crate::gateway::settings::GatewaySettings;
-use crate::gateway::upstream::{Fleet, Phase, Upstream};
+use crate::gateway::upstream::{Fleet, ListingState, Phase, Upstream};
 use crate::gateway::wire::notification;
 
 /// The gateway.
@@ -132,8 +132,8 @@ impl Gateway {
             let report = upstream.report();
             let Ok(name) = report.name.parse::<ServerName>() else { continue };
             let status = match upstream.phase() {
-                Phase::Ready { is_listed: true } => "ready",
-                Phase::Ready { is_listed: false } => {
+                Phase::Ready { listing: ListingState::Done } => "ready",
+                Phase::Ready { listing: ListingState::Pending | ListingState::Failed(_) } => {
                     context.notices.push(format!(
                         "server `{name}` has not listed its tools yet; they may be missing here"
                     ));

@@ -48,6 +48,9 @@ pub enum StartError {
     /// Its answer to the handshake makes no sense.
     #[error("its answer to `initialize` is no MCP handshake")]
     Unreadable,
+    /// It is connected, but its tools could not be listed.
+    #[error("its list of tools is missing: it {0}")]
+    NotListed(String),
     /// Its endpoint cannot be used.
     #[error("{0}")]
     Http(String),

@@ -70,6 +70,7 @@ async fn list_one(
     manifest: &mut Manifest,
 ) -> Result<(), RequestError> {
     let mut pages = Vec::new();
+    let mut bytes = 0;
     let mut cursor: Option<String> = None;
     let mut cursors = HashSet::new();
     loop {
@@ -88,18 +89,23 @@ async fn list_one(
                 break;
             }
         };
-        let next = serde_json::from_slice::<Page<'_>>(&text).map(|page| page.next_cursor);
+        let next = serde_json::from_slice::<Page<'_>>(&text)
+            .map(|page| page.next_cursor.filter(|next| !next.is_empty()));
+        bytes += text.len();
+        let is_small = bytes < connection.largest_message();
         pages.push(text);
         let noun = kind.noun();
         match next {
             Err(_) => return Err(RequestError::Empty),
             Ok(None) => break,
-            Ok(Some(next)) if pages.len() < MOST_PAGES && cursors.insert(next.clone()) => {
+            Ok(Some(next))
+                if pages.len() < MOST_PAGES && is_small && cursors.insert(next.clone()) =>
+            {
                 cursor = Some(next);
             }
             Ok(Some(_)) => {
                 let read = pages.len();
-                manifest.refused.push(format!("the list of {noun}s goes in a circle or past {read} pages; the rest is left out"));
+                manifest.refused.push(format!("the list of {noun}s goes in a circle, or is too long, after {read} pages; the rest is left out"));
                 break;
             }
         }

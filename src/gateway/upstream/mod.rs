@@ -29,4 +29,4 @@ pub use environment::Environment;
 pub use error::{RequestError, StartError};
 pub use fleet::{Fleet, FleetParts, OnManifest, OnState};
 pub(super) use pending::ProgressSink;
-pub use state::{Phase, Upstream, UpstreamReport};
+pub use state::{ListingState, Phase, Upstream, UpstreamReport};

@@ -29,6 +29,8 @@ const LONGEST_ERROR_LINE: usize = 64 * 1024;
 pub(super) struct Launch {
     pub(super) server: ServerName,
     pub(super) transport: StdioTransport,
+    /// The settings as they were registered: what messages may show.
+    pub(super) registered: StdioTransport,
     pub(super) environment: Environment,
     pub(super) guard: Option<Arc<Guard>>,
     pub(super) sizes: Sizes,
@@ -61,7 +63,7 @@ impl Launch {
         ring: &Arc<Ring>,
         events: tokio::sync::mpsc::UnboundedSender<Event>,
     ) -> Result<(Process, Arc<Connection>), StartError> {
-        let program = self.transport.command.clone();
+        let program = self.registered.command.clone();
         let failed = |error: io::Error| StartError::Spawn {
             program: program.clone(),
             reason: error.to_string(),
@@ -78,7 +80,8 @@ impl Launch {
             .kill_on_drop(true);
         if let Some(cwd) = &self.transport.cwd {
             if !std::path::Path::new(cwd).is_dir() {
-                let reason = format!("its working directory `{cwd}` does not exist");
+                let shown = self.registered.cwd.as_deref().unwrap_or_default();
+                let reason = format!("its working directory `{shown}` does not exist");
                 return Err(StartError::Spawn { program, reason });
             }
             command.current_dir(cwd);

@@ -23,7 +23,7 @@ pub enum Phase {
     /// Connected; the list of its tools may still be on the way.
     Ready {
         /// Whether its tools have been listed on this connection.
-        is_listed: bool,
+        listing: ListingState,
     },
     /// Not reachable; tried again after a pause.
     Waiting {
@@ -36,13 +36,25 @@ pub enum Phase {
     Stopped,
 }
 
+/// How far the listing of a connected server is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ListingState {
+    /// Under way for the first time.
+    Pending,
+    /// Done.
+    Done,
+    /// The last attempt failed, for this reason; the last known tools stay.
+    Failed(String),
+}
+
 impl Phase {
     /// The word for it in answers and listings.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Starting => "starting",
-            Self::Ready { is_listed: true } => "ready",
-            Self::Ready { is_listed: false } => "listing",
+            Self::Ready { listing: ListingState::Done } => "ready",
+            Self::Ready { listing: ListingState::Pending } => "listing",
+            Self::Ready { listing: ListingState::Failed(_) } => "not listed",
             Self::Waiting { .. } => "unreachable",
             Self::Stopped => "stopped",
         }
@@ -188,10 +200,13 @@ impl Upstream {
         let mut state = self.state.subscribe();
         loop {
             match &state.borrow_and_update().phase {
-                Phase::Ready { is_listed: true } => return Ok(()),
+                Phase::Ready { listing: ListingState::Done } => return Ok(()),
+                Phase::Ready { listing: ListingState::Failed(reason) } => {
+                    return Err(StartError::NotListed(reason.clone()));
+                }
                 Phase::Waiting { error, .. } => return Err(error.clone()),
                 Phase::Stopped => return Err(StartError::Stopping),
-                Phase::Starting | Phase::Ready { is_listed: false } => {}
+                Phase::Starting | Phase::Ready { listing: ListingState::Pending } => {}
             }
             if state.changed().await.is_err() {
                 return Err(StartError::Stopping);
@@ -209,6 +224,7 @@ impl Upstream {
         let state = self.state.borrow().clone();
         let error = match &state.phase {
             Phase::Waiting { error, .. } => Some(error.to_string()),
+            Phase::Ready { listing: ListingState::Failed(reason) } => Some(reason.clone()),
             Phase::Starting | Phase::Ready { .. } | Phase::Stopped => None,
         };
         let protocol_version = state

@@ -16,8 +16,8 @@ use super::http::HttpLink;
 use super::listing::list_all;
 use super::process::{Launch, Process};
 use super::ring::Ring;
-use super::state::{Phase, Upstream};
-use crate::domain::{Manifest, Server, Transport};
+use super::state::{ListingState, Phase, Upstream};
+use crate::domain::{Manifest, Server, StdioTransport, Transport};
 
 /// A connection with what is needed to end it.
 #[derive(Debug)]
@@ -56,11 +56,16 @@ pub(super) async fn open(
     let start_timeout = parts.start_timeout(server) * PATIENCE;
     let sizes = Sizes { largest_message: parts.settings.largest_message, start_timeout };
     let (sender, events) = unbounded_channel();
+    let registered = match &server.transport {
+        Transport::Stdio(registered) => registered.clone(),
+        Transport::Http(_) => StdioTransport::default(),
+    };
     let (process, connection) = match transport {
         Transport::Stdio(transport) => {
             let launch = Launch {
                 server: server.name.clone(),
                 transport,
+                registered,
                 environment,
                 guard: parts.guard.clone(),
                 sizes,
@@ -88,12 +93,13 @@ pub(super) async fn open(
 /// Runs one server until `stop`.
 pub(super) async fn supervise(upstream: Arc<Upstream>, parts: FleetParts, stop: CancellationToken) {
     let mut failures = 0;
+    let mut known = Manifest::default();
     while !stop.is_cancelled() {
         upstream.set(Phase::Starting, None, None);
         let error = match attempt(&upstream, &parts, &stop).await {
             Ok(opened) => {
                 let begin = Instant::now();
-                serve(&upstream, &parts, opened, &stop).await;
+                serve(&upstream, &parts, (opened, &mut known), &stop).await;
                 if begin.elapsed() > PROVEN_AFTER {
                     failures = 0;
                 }
@@ -148,15 +154,14 @@ fn waits(upstream: &Upstream, parts: &FleetParts, error: StartError, failures: u
 async fn serve(
     upstream: &Upstream,
     parts: &FleetParts,
-    mut opened: Opened,
+    (mut opened, known): (Opened, &mut Manifest),
     stop: &CancellationToken,
 ) {
     let connection = opened.connection.clone();
     let pid = opened.process.as_ref().map(Process::id);
-    let ready = |is_listed| upstream.set(Phase::Ready { is_listed }, Some(connection.clone()), pid);
-    ready(false);
+    let ready = |listing| upstream.set(Phase::Ready { listing }, Some(connection.clone()), pid);
+    ready(ListingState::Pending);
     let name = &upstream.server.name;
-    let mut known = Manifest::default();
     let working = async {
         let mut relist_at = Some(Instant::now());
         loop {
@@ -172,23 +177,25 @@ async fn serve(
                     Some(Event::Changed(_) | Event::Renewed) => {
                         // The first change sets the time: a server that changes without
                         // end is listed all the same.
-                        relist_at.get_or_insert(Instant::now() + parts.settings.debounce);
+                        let soon = Instant::now() + parts.settings.debounce;
+                        relist_at = Some(relist_at.map_or(soon, |at| at.min(soon)));
                     }
                 },
                 () = upstream.relist.notified() => relist_at = Some(Instant::now()),
                 () = due => {
                     relist_at = None;
-                    match list_all(&connection, parts.settings.list_timeout, &known).await {
+                    match list_all(&connection, parts.settings.list_timeout, known).await {
                         Ok(manifest) => {
-                            known = manifest.clone();
+                            known.clone_from(&manifest);
                             (parts.on_manifest)(name, manifest);
                             (parts.on_state)(name, None);
-                            ready(true);
+                            ready(ListingState::Done);
                         }
                         Err(error) => {
                             let error = error.to_string();
                             tracing::warn!(server.name = %name, %error, "listing failed; the last known tools stay");
                             (parts.on_state)(name, Some(format!("its list of tools: it {error}")));
+                            ready(ListingState::Failed(error));
                             relist_at = Some(Instant::now() + Duration::from_secs(30));
                         }
                     }

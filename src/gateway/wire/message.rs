@@ -48,12 +48,12 @@ pub(in crate::gateway) struct MessagesIn<'a> {
     pub(in crate::gateway) has_noise: bool,
 }
 
-/// Places in one line where a message is looked for: each look may read the whole
-/// line, and a line is as long as its server likes.
-const MOST_TRIES: usize = 64;
-
 /// Finds the messages in a line from a server that may print banners, log lines
 /// or fragments to the same stream: before a message, between two, or instead.
+///
+/// Nothing is ever looked for inside of a text that begins as JSON and is none, nor
+/// behind a quotation mark: there, the data of one call could pose as the answer
+/// of another.
 pub(in crate::gateway) fn messages_in(line: &str) -> MessagesIn<'_> {
     let text = line.trim_start_matches('\u{feff}').trim();
     if let Ok(message) = Message::parse(text)
@@ -68,38 +68,27 @@ pub(in crate::gateway) fn messages_in(line: &str) -> MessagesIn<'_> {
         return found;
     }
     let mut rest = text;
-    let mut tries = 0;
-    while !rest.is_empty() && tries < MOST_TRIES {
-        tries += 1;
+    while !rest.is_empty() {
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
-        if let Some(Ok(value)) = values.next()
-            && let Some(message) = envelope(value)
-        {
-            found.messages.push(message);
+        if let Some(Ok(value)) = values.next() {
+            let message = envelope(value);
+            found.has_noise |= message.is_none();
+            found.messages.extend(message);
             rest = rest[values.byte_offset()..].trim_start();
             continue;
         }
         found.has_noise = true;
-        // The first byte is noise, so the next message starts later.
-        let next =
-            rest.char_indices().nth(1).and_then(|(second, _)| start_of_message(rest, second));
-        rest = next.map_or("", |start| &rest[start..]);
+        let Some(brace) = rest.find('{').filter(|brace| *brace > 0) else { break };
+        if rest[..brace].contains('"') {
+            break;
+        }
+        rest = &rest[brace..];
     }
-    found.has_noise |= !rest.is_empty();
     found
 }
 
 fn envelope(value: &RawValue) -> Option<Message<'_>> {
     Message::parse(value.get()).ok().filter(Message::is_meaningful)
-}
-
-/// Where, from `from` on, an object with the member `jsonrpc` may start.
-fn start_of_message(text: &str, from: usize) -> Option<usize> {
-    let names = memchr::memmem::find_iter(&text.as_bytes()[from..], b"\"jsonrpc\"");
-    names
-        .filter_map(|name| text[from..from + name].trim_end().strip_suffix('{'))
-        .map(|before| from + before.len())
-        .next()
 }
 
 #[cfg(test)]
@@ -136,8 +125,16 @@ mod tests {
         {
             check(noise, &[], true);
         }
-        // As long as a server likes, without a call deeper for each.
+        // However long a line is, it is read once.
         check(&"\"jsonrpc\" ".repeat(200_000), &[], true);
         check(&"{\"jsonrpc\":".repeat(200_000), &[], true);
+    }
+
+    #[test]
+    fn data_inside_of_a_broken_message_is_no_message() {
+        let forged = r#"{"jsonrpc":"2.0","id":4,"result":{}}"#;
+        check(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":[NaN, {forged}]}}"#), &[], true);
+        check(&format!(r#"INFO user said "x {forged}"#), &[], true);
+        check(&format!("Loading… {forged}"), &["4"], true);
     }
 }
