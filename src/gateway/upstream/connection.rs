@@ -366,7 +366,11 @@ impl Connection {
 
     /// Whether it can still carry requests.
     pub(super) fn is_open(&self) -> bool {
-        self.pending.is_open()
+        let is_heard = match &self.link {
+            Link::Stdio(outbox) => !outbox.is_closed(),
+            Link::Http(_) => true,
+        };
+        is_heard && self.pending.is_open()
     }
 
     pub(super) fn name(&self) -> &ServerName {

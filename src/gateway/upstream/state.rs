@@ -157,6 +157,10 @@ impl Upstream {
                 let now = state.borrow_and_update();
                 match (now.open_connection(), &now.phase) {
                     (Some(connection), _) => return Ok(connection),
+                    // One loss says little about a server that has worked.
+                    (None, Phase::Waiting { error: StartError::Lost, failures: ..=1 }) => {
+                        self.wanted.notify_one();
+                    }
                     // Slow, but still on its way.
                     (None, Phase::Waiting { error: StartError::Silent { .. }, .. }) => {}
                     (None, Phase::Waiting { error, .. }) => return Err(error.clone()),

@@ -58,17 +58,10 @@ impl Reply {
     /// The response to `id` that carries this reply unchanged.
     pub(in crate::gateway) fn to_response(&self, id: &str) -> Bytes {
         let (member, body) = match self {
-            Self::Result(body) => (",\"result\":", body),
-            Self::Error(body) => (",\"error\":", body),
+            Self::Result(body) => (&b",\"result\":"[..], body),
+            Self::Error(body) => (&b",\"error\":"[..], body),
         };
-        // The text was valid UTF-8 when it was read.
-        framed(&[
-            "{\"jsonrpc\":\"2.0\",\"id\":",
-            id,
-            member,
-            std::str::from_utf8(body).unwrap_or("null"),
-            "}",
-        ])
+        joined(&[b"{\"jsonrpc\":\"2.0\",\"id\":", id.as_bytes(), member, body, b"}"])
     }
 
     /// Whether the text holds `"isError": true` at its first level.
@@ -89,11 +82,16 @@ impl Reply {
 }
 
 fn framed(parts: &[&str]) -> Bytes {
+    let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
+    joined(&parts)
+}
+
+fn joined(parts: &[&[u8]]) -> Bytes {
     let length: usize = parts.iter().map(|part| part.len()).sum();
     // One more for the line feed that a stream adds.
     let mut message = Vec::with_capacity(length + 1);
     for part in parts {
-        message.extend_from_slice(part.as_bytes());
+        message.extend_from_slice(part);
     }
     message.into()
 }

@@ -10,8 +10,12 @@ use crate::sys::Pipe;
 /// Room asked for before each read: what a pipe holds at most.
 const READ_SIZE: usize = 64 * 1024;
 
-/// A longer line gives its buffer back after use.
-const LARGE_LINE: usize = 1 << 20;
+/// A longer line gives its buffer back after use; a shorter one leaves it for the
+/// next, which saves the system from handing out fresh memory each time.
+const LARGE_LINE: usize = 2 << 20;
+
+/// Once this much of a line has come, room is made for as much as the last long one.
+const LONG_LINE: usize = 128 * 1024;
 
 /// One line, without its line feed.
 #[derive(Debug)]
@@ -30,6 +34,8 @@ pub(in crate::gateway) struct LineReader {
     /// Bytes of `buffer` that hold no line feed.
     scanned: usize,
     limit: usize,
+    /// Length of the last long line.
+    expected: usize,
     /// What is being thrown away.
     skipped: Option<Skipped>,
 }
@@ -43,7 +49,7 @@ struct Skipped {
 
 impl LineReader {
     pub(in crate::gateway) fn new(pipe: Pipe, limit: usize) -> Self {
-        Self { pipe, buffer: BytesMut::new(), scanned: 0, limit, skipped: None }
+        Self { pipe, buffer: BytesMut::new(), scanned: 0, limit, expected: 0, skipped: None }
     }
 
     /// The next line that is not blank; nothing at the end of the stream, where
@@ -53,7 +59,9 @@ impl LineReader {
             if let Some(line) = self.take_line() {
                 return Ok(Some(line));
             }
-            self.buffer.reserve(READ_SIZE);
+            let come = self.buffer.len();
+            let rest = if come < LONG_LINE { 0 } else { self.expected.saturating_sub(come) };
+            self.buffer.reserve(READ_SIZE.max(rest));
             if self.pipe.read(&mut self.buffer).await? == 0 {
                 let rest = std::mem::take(&mut self.buffer).freeze();
                 self.scanned = 0;
@@ -75,6 +83,9 @@ impl LineReader {
             let mut line = self.buffer.split_to(self.scanned + at + 1);
             self.scanned = 0;
             line.truncate(line.len() - 1);
+            if line.len() > LONG_LINE {
+                self.expected = line.len() + READ_SIZE;
+            }
             if line.len() > LARGE_LINE {
                 self.buffer = BytesMut::from(&self.buffer[..]);
             }

@@ -78,7 +78,8 @@ pub(in crate::gateway) fn messages_in(line: &str) -> MessagesIn<'_> {
             continue;
         }
         found.has_noise = true;
-        let Some(brace) = rest.find('{').filter(|brace| *brace > 0) else { break };
+        let mut later = rest.char_indices().skip(1);
+        let Some((brace, _)) = later.find(|(_, c)| *c == '{') else { break };
         if rest[..brace].contains('"') {
             break;
         }
@@ -136,5 +137,6 @@ mod tests {
         check(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":[NaN, {forged}]}}"#), &[], true);
         check(&format!(r#"INFO user said "x {forged}"#), &[], true);
         check(&format!("Loading… {forged}"), &["4"], true);
+        check(&format!("70% {{{forged}"), &["4"], true);
     }
 }
