@@ -1,7 +1,7 @@
 //! Coffer: a local-first gateway for coding agents.
 //!
-//! The modules stand in the order of their layers: each uses only those above
-//! it in this list. `tests/it/architecture.rs` keeps the order.
+//! `ARCHITECTURE.md` has the layers: each module uses only lower ones, which
+//! `tests/it/architecture.rs` keeps.
 
 /// Wiring: from a `Config` to running parts.
 pub mod app;

@@ -84,7 +84,8 @@ pub struct Running {
     pub tasks: TaskTracker,
     /// Ends everything that runs.
     pub stop: CancellationToken,
-    keeper: KeeperThread,
+    keeper: Keeper,
+    keeper_thread: KeeperThread,
     log_writer: CallLogWriter,
 }
 
@@ -119,7 +120,7 @@ impl Running {
                 .map_err(|source| system("starting the invocation log", source))?;
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let catalog = Catalog::new(definitions, Options::tuned());
-        let fleet = Fleet::new(parts(&start, &catalog, keeper, &tasks));
+        let fleet = Fleet::new(parts(&start, &catalog, keeper.clone(), &tasks));
         let gateway = Gateway::new(catalog.clone(), fleet.clone(), log, config.gateway.clone());
         let apply = Apply { gateway: gateway.clone(), ad_hoc: start.ad_hoc, which: start.which };
         let unlisted = apply.now(&snapshots.borrow());
@@ -132,7 +133,7 @@ impl Running {
         gateway.spread_news(&tasks, stop.clone());
         let until = stop.clone();
         tasks.spawn(async move { until.run_until_cancelled(apply.follow(snapshots)).await });
-        Ok(Self { gateway, tasks, stop, keeper: keeper_thread, log_writer })
+        Ok(Self { gateway, tasks, stop, keeper, keeper_thread, log_writer })
     }
 
     /// Ends everything in order: clients, servers with all that they started, then
@@ -147,10 +148,12 @@ impl Running {
         if tokio::time::timeout(LONGEST_END, self.tasks.wait()).await.is_err() {
             tracing::error!("something did not end in time; the guard ends what is left of it");
         }
-        let Self { gateway, keeper, log_writer, .. } = self;
-        drop(gateway);
+        // Connections of clients may still hold the gateway.
+        self.keeper.stop();
+        self.gateway.log.close();
+        let Self { keeper_thread, log_writer, .. } = self;
         let joined = tokio::task::spawn_blocking(move || {
-            keeper.join();
+            keeper_thread.join();
             log_writer.join();
         });
         if let Err(error) = joined.await {

@@ -42,7 +42,7 @@ pub struct Retention {
 #[derive(Clone, Debug)]
 pub struct CallLog(Option<Arc<Entrance>>);
 
-/// The writing thread; to be joined after the last [`CallLog`] is gone.
+/// The writing thread; to be joined after [`CallLog::close`].
 #[derive(Debug)]
 pub struct CallLogWriter(JoinHandle<()>);
 
@@ -123,6 +123,14 @@ impl CallLog {
         }
         waiting.rows.push(record);
         if waiting.rows.len() == 1 {
+            queue.changed.notify_one();
+        }
+    }
+
+    /// Takes no more; what was noted is still written.
+    pub fn close(&self) {
+        if let Some(Entrance(queue)) = self.0.as_deref() {
+            queue.lock().is_closed = true;
             queue.changed.notify_one();
         }
     }

@@ -1,7 +1,7 @@
 //! The thread between the gateway and the registry on disk: it keeps what
 //! servers offer, and sees what other processes decide.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -43,7 +43,7 @@ impl Snapshot {
 #[derive(Clone, Debug)]
 pub struct Keeper(Sender<Keep>);
 
-/// The thread; to be joined after the last [`Keeper`] is gone.
+/// The thread; to be joined after [`Keeper::stop`].
 #[derive(Debug)]
 pub struct KeeperThread(JoinHandle<()>);
 
@@ -51,6 +51,7 @@ pub struct KeeperThread(JoinHandle<()>);
 enum Keep {
     Manifest(ServerName, Arc<Manifest>),
     State(ServerName, ServerState),
+    Stop,
 }
 
 impl Keeper {
@@ -81,6 +82,13 @@ impl Keeper {
     }
 }
 
+impl Keeper {
+    /// Ends the thread once everything handed over before is kept.
+    pub fn stop(&self) {
+        let _over = self.0.send(Keep::Stop);
+    }
+}
+
 impl KeeperThread {
     /// Waits until everything is kept.
     pub fn join(self) {
@@ -92,26 +100,33 @@ impl KeeperThread {
 
 fn run(mut database: Database, keeps: &Receiver<Keep>, snapshots: &watch::Sender<Snapshot>) {
     let mut data_version = database.data_version().unwrap_or_default();
+    // What could not be kept yet, in order.
+    let mut waiting: VecDeque<Keep> = VecDeque::new();
     loop {
-        match keeps.recv_timeout(LOOK_EVERY) {
+        let is_over = match keeps.recv_timeout(LOOK_EVERY) {
             Ok(keep) => {
-                for keep in std::iter::once(keep).chain(keeps.try_iter()) {
-                    let written = write(&mut database, keep, snapshots);
-                    if let Err(error) = written {
-                        tracing::warn!(%error, "what servers offer could not be kept");
-                        // Each further try would wait as long; it is offered again.
-                        keeps.try_iter().for_each(drop);
-                        break;
-                    }
-                }
+                waiting.push_back(keep);
+                waiting.extend(keeps.try_iter());
+                waiting.iter().any(|keep| matches!(keep, Keep::Stop))
             }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => false,
+            Err(RecvTimeoutError::Disconnected) => true,
+        };
+        while let Some(keep) = waiting.front() {
+            if let Err(error) = write(&mut database, keep, snapshots) {
+                tracing::warn!(%error, "what servers offer cannot be kept now; tried again");
+                break;
+            }
+            waiting.pop_front();
+        }
+        if is_over {
+            return;
         }
         match database.data_version() {
             Ok(version) if version != data_version => {
-                data_version = version;
-                look(&database, snapshots);
+                if look(&database, snapshots) {
+                    data_version = version;
+                }
             }
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "looking for changes of the registry"),
@@ -120,41 +135,44 @@ fn run(mut database: Database, keeps: &Receiver<Keep>, snapshots: &watch::Sender
 }
 
 /// Reads the registry again when a decision was made; other writes, such as log
-/// rows, leave its version alone.
-fn look(database: &Database, snapshots: &watch::Sender<Snapshot>) {
+/// rows, leave its version alone. `false` when it could not be read.
+fn look(database: &Database, snapshots: &watch::Sender<Snapshot>) -> bool {
     let known = snapshots.borrow().registry.version;
-    match database.registry_version() {
-        Ok(version) if version == known => {}
-        Ok(_) => match Snapshot::read(database) {
-            Ok(snapshot) => drop(snapshots.send_replace(snapshot)),
-            Err(error) => tracing::warn!(%error, "reading the registry"),
-        },
-        Err(error) => tracing::warn!(%error, "looking at the registry"),
+    let read = database.registry_version().and_then(|version| {
+        if version != known {
+            snapshots.send_replace(Snapshot::read(database)?);
+        }
+        Ok(())
+    });
+    if let Err(error) = &read {
+        tracing::warn!(%error, "reading the registry");
     }
+    read.is_ok()
 }
 
 fn write(
     database: &mut Database,
-    keep: Keep,
+    keep: &Keep,
     snapshots: &watch::Sender<Snapshot>,
 ) -> Result<(), StorageError> {
     match keep {
-        Keep::State(server, state) => database.note_state(&server, &state),
+        Keep::Stop => Ok(()),
+        Keep::State(server, state) => database.note_state(server, state),
         Keep::Manifest(server, manifest) => {
             let is_same = snapshots
                 .borrow()
                 .manifests
-                .get(&server)
-                .is_some_and(|stored| stored.manifest == *manifest);
+                .get(server)
+                .is_some_and(|stored| stored.manifest == **manifest);
             if is_same {
                 return Ok(());
             }
             let listed_ms = now_ms();
-            database.keep_manifest(&server, &manifest, listed_ms)?;
+            database.keep_manifest(server, manifest, listed_ms)?;
             // Not news for anybody else, so nobody is woken.
             snapshots.send_if_modified(|snapshot| {
-                let manifest = Arc::unwrap_or_clone(manifest);
-                snapshot.manifests.insert(server, StoredManifest { listed_ms, manifest });
+                let manifest = Manifest::clone(manifest);
+                snapshot.manifests.insert(server.clone(), StoredManifest { listed_ms, manifest });
                 false
             });
             Ok(())

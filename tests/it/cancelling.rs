@@ -148,12 +148,13 @@ fn an_http_client_that_hangs_up_cancels_what_it_asked_for() {
     let home = Home::new();
     let log = add_slow(&home, "slow", &[]);
     let client = serving(&home, "slow__work");
-    for params in [work("slow", 20.0), {
+    // The gateway may notice late that the first is gone, so each has an id of its own.
+    for (id, params) in [(77, work("slow", 20.0)), (78, {
         let mut streamed = work("slow", 20.0);
         streamed["_meta"] = json!({ "progressToken": "p" });
         streamed
-    }] {
-        let call = json!({ "jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": params });
+    })] {
+        let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
         let request = client.prepared("POST").timeout(Duration::from_millis(600));
         let hung_up = request.body(call.to_string()).send().and_then(|response| response.text());
         assert!(hung_up.is_err(), "{hung_up:?}");

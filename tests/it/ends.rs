@@ -176,7 +176,10 @@ fn a_call_while_a_lost_server_is_being_ended_waits_for_the_next() {
     client.wait_for_tool("odd__say");
     let say = |words: &str| json!({ "text": words });
     assert_eq!(client.call_text("odd__say", &say("last words")), "last words");
-    assert_eq!(client.call_text("odd__say", &say("hello")), "hello");
+    let answer = client.call_text("odd__say", &say("hello"));
+    // It may have been sent before the end of the output was seen; it is never refused.
+    assert!(answer == "hello" || answer.contains("ended during the call"), "{answer}");
+    assert_eq!(client.call_text("odd__say", &say("again")), "again");
     assert_eq!(client.finish(), 0);
 }
 

@@ -34,7 +34,7 @@ pub async fn serve_stdio(
     gateway.join(&session);
     let requests = TaskTracker::new();
     loop {
-        outbox.room().await;
+        stop.run_until_cancelled(outbox.room()).await;
         // A client that reads nothing has lost answers; it must see the end.
         if outbox.is_closed() {
             break;
@@ -69,7 +69,8 @@ pub async fn serve_stdio(
     let _nobody_reads = tokio::time::timeout(FAREWELL, draining).await;
     drop((session, outlet, outbox));
     if let Some(pump) = pump {
-        let _joined = tokio::task::spawn_blocking(move || pump.join()).await;
+        let joining = tokio::task::spawn_blocking(move || pump.join());
+        let _nobody_reads = tokio::time::timeout(FAREWELL, joining).await;
     }
     Ok(())
 }

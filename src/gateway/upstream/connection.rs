@@ -176,7 +176,9 @@ impl Connection {
                 biased;
                 reply = &mut answer => {
                     let reply = reply.unwrap_or(Err(RequestError::Died));
-                    if let (Ok(Reply::Error(error)), Link::Http(link)) = (&reply, &self.link) {
+                    if let (Ok(Reply::Error(error)), Link::Http(link)) = (&reply, &self.link)
+                        && step_of(method) == Step::Ordinary
+                    {
                         link.renew_if_lost(self, error).await;
                     }
                     return reply;
@@ -204,7 +206,14 @@ impl Connection {
     /// Hands a request to the link.
     async fn carry(self: &Arc<Self>, id: u64, step: Step, text: Bytes) -> Result<(), RequestError> {
         match &self.link {
-            Link::Stdio(outbox) => outbox.send(text).then_some(()).ok_or(RequestError::NotSent),
+            Link::Stdio(outbox) => {
+                if outbox.send(text) {
+                    return Ok(());
+                }
+                // A server that hears nothing is started anew.
+                self.close();
+                Err(RequestError::NotSent)
+            }
             Link::Http(link) => link.request(self, id, (step, text)).await,
         }
     }
@@ -336,7 +345,7 @@ impl Connection {
 
     /// Fails a request whose carrier has failed.
     pub(super) fn fail(&self, id: u64, error: RequestError) {
-        self.pending.complete(id, Err(error));
+        self.pending.fail(id, error);
     }
 
     /// Tells the supervisor.

@@ -1,6 +1,6 @@
 //! All upstream servers: started together, stopped together.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -101,6 +101,7 @@ impl Fleet {
             .map(|server| (&server.name, server))
             .collect();
         let mut running = self.lock();
+        let mut gone = BTreeSet::new();
         running.retain(|name, current| {
             let stays = wanted.get(name).is_some_and(|server| {
                 let now = &current.upstream.server;
@@ -110,9 +111,11 @@ impl Fleet {
             });
             if !stays {
                 current.stop.cancel();
+                gone.insert(name.clone());
             }
             stays
         });
+        self.end_private(|(_, server)| gone.contains(server));
         for (name, server) in wanted {
             running.entry(name.clone()).or_insert_with(|| self.start(server.clone()));
         }
@@ -177,13 +180,13 @@ impl Fleet {
 
     /// Ends the connections that belong to one session.
     pub fn end_session(&self, session: &Arc<str>) {
-        self.end_private(|owner| owner == session);
+        self.end_private(|(owner, _)| owner == session);
     }
 
     /// Ends private connections, those that are being opened too.
-    fn end_private(&self, is_over: impl Fn(&Arc<str>) -> bool) {
+    fn end_private(&self, is_over: impl Fn(&(Arc<str>, ServerName)) -> bool) {
         let mut table = self.private();
-        let over: Vec<_> = table.keys().filter(|(owner, _)| is_over(owner)).cloned().collect();
+        let over: Vec<_> = table.keys().filter(|key| is_over(key)).cloned().collect();
         for private in over.iter().filter_map(|key| table.remove(key)) {
             private.stop.cancel();
             self.parts.tasks.spawn(async move {

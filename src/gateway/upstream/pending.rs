@@ -72,6 +72,14 @@ impl Pending {
         }
     }
 
+    /// Fails a request, unless it has been answered.
+    pub(super) fn fail(&self, id: u64, error: RequestError) {
+        let waiting = self.lock().as_mut().and_then(|table| table.remove(&id));
+        if let Some(waiting) = waiting {
+            let _given_up = waiting.answer.send(Err(error));
+        }
+    }
+
     /// Passes progress on, and notes it as a sign of life.
     pub(super) fn progress(&self, id: u64, params: &str) {
         let sink = {

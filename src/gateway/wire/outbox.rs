@@ -65,6 +65,10 @@ impl Outbox {
         } else if backlog.bytes > LARGEST_BACKLOG {
             backlog.close();
         }
+        if backlog.is_closed {
+            self.has_work.notify_one();
+            self.has_room.notify_waiters();
+        }
         !backlog.is_closed
     }
 
