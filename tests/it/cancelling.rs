@@ -149,11 +149,14 @@ fn an_http_client_that_hangs_up_cancels_what_it_asked_for() {
     let log = add_slow(&home, "slow", &[]);
     let client = serving(&home, "slow__work");
     // The gateway may notice late that the first is gone, so each has an id of its own.
-    for (id, params) in [(77, work("slow", 20.0)), (78, {
-        let mut streamed = work("slow", 20.0);
-        streamed["_meta"] = json!({ "progressToken": "p" });
-        streamed
-    })] {
+    for (id, params) in [
+        (77, work("slow", 20.0)),
+        (78, {
+            let mut streamed = work("slow", 20.0);
+            streamed["_meta"] = json!({ "progressToken": "p" });
+            streamed
+        }),
+    ] {
         let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
         let request = client.prepared("POST").timeout(Duration::from_millis(600));
         let hung_up = request.body(call.to_string()).send().and_then(|response| response.text());
