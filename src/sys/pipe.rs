@@ -52,11 +52,13 @@ impl Pipe {
 
     /// The reading end of a pipe.
     pub fn reading(fd: OwnedFd) -> io::Result<Self> {
+        widen(&fd);
         pipe::Receiver::from_owned_fd(fd).map(Self::Reader)
     }
 
     /// The writing end of a pipe.
     pub fn writing(fd: OwnedFd) -> io::Result<Self> {
+        widen(&fd);
         pipe::Sender::from_owned_fd(fd).map(Self::Writer)
     }
 
@@ -115,6 +117,19 @@ impl Pipe {
         }
     }
 }
+
+/// Makes room for more than 64 KiB, so that a long message takes fewer turns. The
+/// system may refuse, which changes nothing.
+fn widen(fd: &OwnedFd) {
+    #[cfg(target_os = "linux")]
+    let _as_it_was = rustix::pipe::fcntl_setpipe_size(fd, WIDE);
+    #[cfg(not(target_os = "linux"))]
+    let _no_such_call = fd;
+}
+
+/// What a pipe holds where the system allows it: a quarter of the usual upper limit.
+#[cfg(target_os = "linux")]
+const WIDE: usize = 256 * 1024;
 
 #[derive(Clone, Copy)]
 enum Direction {

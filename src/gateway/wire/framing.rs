@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use super::oversize::IdSearch;
 use crate::sys::Pipe;
 
-/// Room asked for before each read: what a pipe holds at most.
+/// Room asked for before each read.
 const READ_SIZE: usize = 64 * 1024;
 
 /// A longer line gives its buffer back after use; a shorter one leaves it for the
