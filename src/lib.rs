@@ -13,6 +13,8 @@ pub mod cli;
 pub mod config;
 /// The words of the project as types: names, tools, servers, raw JSON.
 pub mod domain;
+/// The model: installing it, and turning texts into vectors with it.
+pub mod embedding;
 /// Recall, MRR and nDCG over labelled queries.
 pub mod evaluation;
 /// The embedded example server, a real MCP server over a private folder.

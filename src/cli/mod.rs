@@ -11,6 +11,7 @@ mod eval;
 mod example;
 mod list;
 mod log;
+mod model;
 mod output;
 mod search;
 mod serve;
@@ -73,6 +74,7 @@ fn run(cli: Cli) -> Result<(), CliError> {
         Command::Config { command: arguments::ConfigCommand::Show { json } } => {
             config_show::run(&context, json)
         }
+        Command::Model { command } => model::run(&context, command),
         Command::Eval(arguments) => eval::run(&arguments),
         Command::ExampleServer { folder } => example::run(&context, folder),
         Command::Completions { shell } => {

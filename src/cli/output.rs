@@ -5,6 +5,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use clap_complete::Shell;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use super::error::{CliError, Kind};
@@ -86,4 +87,36 @@ pub(super) fn completions(shell: Shell, command: &mut clap::Command) {
 /// Text of third parties without the control characters that rule a terminal.
 fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
+
+/// A bar that shows how far something is, on standard error and only where a
+/// person looks.
+pub(super) struct Bar(ProgressBar);
+
+impl Bar {
+    pub(super) fn new() -> Self {
+        let bar = ProgressBar::new(0);
+        if io::stderr().is_terminal() {
+            let style = ProgressStyle::with_template("{msg:30!} {bar:30} {percent:>3} %");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        } else {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        Self(bar)
+    }
+
+    /// Begins a step of so much work; 0 when nobody knows.
+    pub(super) fn begin(&self, what: &str, total: u64) {
+        self.0.set_length(total);
+        self.0.set_position(0);
+        self.0.set_message(what.to_owned());
+    }
+
+    pub(super) fn advance(&self, more: u64) {
+        self.0.inc(more);
+    }
+
+    pub(super) fn finish(self) {
+        self.0.finish_and_clear();
+    }
 }

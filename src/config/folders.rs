@@ -46,6 +46,11 @@ impl Folders {
         self.data.join("gateway.json")
     }
 
+    /// Installed models.
+    pub fn models(&self) -> PathBuf {
+        self.data.join("models")
+    }
+
     /// The example server's own folder.
     pub fn example(&self) -> PathBuf {
         self.data.join("example")

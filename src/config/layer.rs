@@ -61,6 +61,12 @@ layer! {
     log_days: u16,
     /// Rows of the log that are kept.
     log_rows: u32,
+    /// Folder of a model that serves instead of the installed one; empty for none.
+    model_dir: String,
+    /// Library of the ONNX Runtime that serves instead of the installed one; empty for none.
+    ort_lib: String,
+    /// Threads that embed.
+    embedding_threads: u16,
 }
 
 impl Layer {

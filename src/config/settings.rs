@@ -14,6 +14,7 @@ use super::environment::Variables;
 use super::folders::Folders;
 use super::layer::Layer;
 use crate::catalog::Retention;
+use crate::embedding::Overrides;
 use crate::gateway::GatewaySettings;
 
 /// Longest time of a setting, in seconds: a month is for ever here, and sums of such
@@ -95,6 +96,10 @@ pub struct Config {
     pub gateway: GatewaySettings,
     /// How much of the log is kept.
     pub retention: Retention,
+    /// What serves instead of the installed model and runtime.
+    pub overrides: Overrides,
+    /// Threads that embed.
+    pub embedding_threads: usize,
     /// Every setting with its origin.
     pub settings: Vec<Setting>,
 }
@@ -129,6 +134,7 @@ impl Config {
 fn resolve(layer: &Layer, folders: Folders, settings: Vec<Setting>) -> Option<Config> {
     let seconds =
         |value: Option<u64>| value.map(|seconds| Duration::from_secs(seconds.clamp(1, LONGEST)));
+    let path = |text: &String| (!text.is_empty()).then(|| PathBuf::from(text));
     let gateway = GatewaySettings {
         start_timeout: seconds(layer.start_timeout_seconds)?,
         list_timeout: seconds(layer.list_timeout_seconds)?,
@@ -147,6 +153,11 @@ fn resolve(layer: &Layer, folders: Folders, settings: Vec<Setting>) -> Option<Co
         port: layer.port?,
         gateway,
         retention: Retention { age, rows: layer.log_rows? },
+        overrides: Overrides {
+            model: path(layer.model_dir.as_ref()?),
+            runtime: path(layer.ort_lib.as_ref()?),
+        },
+        embedding_threads: usize::from(layer.embedding_threads?.max(1)),
         settings,
     })
 }

@@ -1,6 +1,7 @@
 //! The words of the project as types. No I/O, no async, no clock.
 //!
 //! - `names`: server names and the names under which Coffer exposes things
+//! - `embedding`: the vector of a text
 //! - `json`: JSON text that is passed on unchanged
 //! - `tool`: what a server offers, as it said it
 //! - `server`: how a server is reached
@@ -10,6 +11,7 @@
 
 mod call;
 mod digest;
+mod embedding;
 mod expansion;
 mod json;
 mod names;
@@ -19,6 +21,7 @@ mod tool;
 
 pub use call::{CallRecord, CallStatus, Client};
 pub use digest::base32_digest;
+pub use embedding::{Embedding, TextDigest};
 pub use expansion::{ExpandError, Variables, expand};
 pub use json::{InvalidJson, RawJson, Splice, span_of};
 pub use names::{
