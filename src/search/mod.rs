@@ -5,6 +5,7 @@
 //! - `document`: a tool definition to fields
 //! - `lexical`: the inverted index and its BM25F scores
 //! - `exact`: names that a query types out
+//! - `vector`: search by meaning
 //! - `index`: the immutable whole, and the ranking of a query
 
 mod document;
@@ -16,8 +17,10 @@ mod options;
 #[cfg(test)]
 mod tests;
 mod tokenize;
+mod vector;
 
 pub use document::{Document, Field};
 pub use index::{Confidence, Hit, Index, Ranking};
 pub use options::Options;
 pub use tokenize::{normalize, words};
+pub use vector::{Nearest, VectorIndex, cosine};
