@@ -47,7 +47,7 @@ impl fmt::Debug for Embedding {
 pub struct TextDigest(pub [u8; 16]);
 
 impl TextDigest {
-    /// The digest of `text`, with the model's prefix in it.
+    /// The digest of `text`, without a model's prefix.
     pub fn of(text: &str) -> Self {
         let hash = Sha256::digest(text.as_bytes());
         let mut digest = [0; 16];

@@ -1,5 +1,6 @@
 //! The words of the project as types. No I/O, no async, no clock.
 //!
+//! - `chain`: errors in one line
 //! - `names`: server names and the names under which Coffer exposes things
 //! - `embedding`: the vector of a text
 //! - `json`: JSON text that is passed on unchanged
@@ -10,6 +11,7 @@
 //! - `call`: what the invocation log says of a call
 
 mod call;
+mod chain;
 mod digest;
 mod embedding;
 mod expansion;
@@ -20,6 +22,7 @@ mod server;
 mod tool;
 
 pub use call::{CallRecord, CallStatus, Client};
+pub use chain::chain;
 pub use digest::base32_digest;
 pub use embedding::{Embedding, TextDigest};
 pub use expansion::{ExpandError, Variables, expand};

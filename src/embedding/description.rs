@@ -133,6 +133,8 @@ impl Description {
             add(&file.name);
             add(&file.sha256);
         }
+        add(&self.query_prefix);
+        add(&self.passage_prefix);
         add(&format!("{} {:?} {}", self.dimension, self.pooling, self.longest_input));
         hex(&sum.finalize())
     }

@@ -31,4 +31,4 @@ pub use pinned::Pinned;
 pub use runtime::RuntimeError;
 pub use store::{Located, ModelStore, Overrides, Stamp, StoreError};
 pub use tokenizer::VocabularyError;
-pub use worker::{EmbedWorker, Installed, ModelSource, ModelState, Unavailable};
+pub use worker::{EmbedWorker, Installed, ModelSource, ModelState, QueryVector, Unavailable};

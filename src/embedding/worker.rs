@@ -10,6 +10,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,7 +20,7 @@ use super::description::Description;
 use super::embedder::Embedder;
 use super::store::{ModelStore, Stamp};
 use super::{OnnxEmbedder, StoreError, Tokenizing};
-use crate::domain::Embedding;
+use crate::domain::{Embedding, chain};
 use crate::sys::release_memory;
 
 /// How soon a model that was installed or removed is seen.
@@ -42,6 +43,15 @@ impl fmt::Display for Unavailable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
+}
+
+/// The vector of a query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueryVector {
+    /// The vector.
+    pub vector: Embedding,
+    /// The fingerprint of the model that made it: to be compared with its vectors alone.
+    pub fingerprint: Arc<str>,
 }
 
 /// What there is of a model.
@@ -87,10 +97,15 @@ impl ModelSource for Installed {
     }
 }
 
-type Reply = Box<dyn FnOnce(Result<Vec<Embedding>, Unavailable>) + Send>;
+/// Vectors, and the fingerprint of their model.
+type Embedded = (Vec<Embedding>, Arc<str>);
+
+type Reply = Box<dyn FnOnce(Result<Embedded, Unavailable>) + Send>;
 
 struct Job {
     texts: Vec<String>,
+    /// The only model that may embed them; any when it is missing.
+    fingerprint: Option<Arc<str>>,
     /// Nobody waits for the answer after this.
     until: Option<Instant>,
     reply: Reply,
@@ -105,6 +120,7 @@ struct Shared {
 
 struct State {
     model: ModelState,
+    fingerprint: Arc<str>,
     queries: VecDeque<Job>,
     others: VecDeque<Job>,
     busy_since: Option<Instant>,
@@ -134,6 +150,7 @@ impl EmbedWorker {
     ) -> std::io::Result<Self> {
         let state = State {
             model: ModelState::Loading,
+            fingerprint: Arc::default(),
             queries: VecDeque::new(),
             others: VecDeque::new(),
             busy_since: None,
@@ -169,6 +186,12 @@ impl EmbedWorker {
         state.model.clone()
     }
 
+    /// The fingerprint of the model that is ready.
+    pub fn fingerprint(&self) -> Option<Arc<str>> {
+        let state = self.0.lock();
+        matches!(state.model, ModelState::Ready(_)).then(|| state.fingerprint.clone())
+    }
+
     /// Texts that were embedded since the start, queries among them.
     pub fn embedded(&self) -> u64 {
         self.0.lock().embedded
@@ -180,7 +203,7 @@ impl EmbedWorker {
         &self,
         text: &str,
         until: Instant,
-        reply: impl FnOnce(Result<Embedding, Unavailable>) + Send + 'static,
+        reply: impl FnOnce(Result<QueryVector, Unavailable>) + Send + 'static,
     ) {
         let mut state = self.0.lock();
         let prefix = match &state.model {
@@ -198,25 +221,34 @@ impl EmbedWorker {
         let text = format!("{prefix}{text}");
         if let Some(vector) = state.remembered.get(&text) {
             let vector = vector.clone();
+            let fingerprint = state.fingerprint.clone();
             drop(state);
-            return reply(Ok(vector));
+            return reply(Ok(QueryVector { vector, fingerprint }));
         }
         if let Some(silent) = state.busy_since.map(|since| since.elapsed()).filter(|t| *t > HANGS) {
             drop(state);
             let reason = format!("the model has not answered for {} s", silent.as_secs());
             return reply(Err(Unavailable(reason)));
         }
-        let reply: Reply = Box::new(move |vectors| {
-            reply(vectors.and_then(|vectors| {
-                vectors.into_iter().next().ok_or_else(|| Unavailable("no vector".to_owned()))
+        let reply: Reply = Box::new(move |embedded| {
+            reply(embedded.and_then(|(vectors, fingerprint)| {
+                let vector = vectors.into_iter().next();
+                let vector = vector.ok_or_else(|| Unavailable("no vector".to_owned()))?;
+                Ok(QueryVector { vector, fingerprint })
             }));
         });
-        state.queries.push_back(Job { texts: vec![text], until: Some(until), reply });
+        let until = Some(until);
+        state.queries.push_back(Job { texts: vec![text], fingerprint: None, until, reply });
         self.0.changed.notify_all();
     }
 
-    /// Embeds `texts` when no query is waiting, and waits for them.
-    pub fn embed(&self, texts: Vec<String>) -> Result<Vec<Embedding>, Unavailable> {
+    /// Embeds `texts` when no query is waiting, and waits for them. Only the model
+    /// with this fingerprint will do.
+    pub fn embed(
+        &self,
+        texts: Vec<String>,
+        fingerprint: &Arc<str>,
+    ) -> Result<Vec<Embedding>, Unavailable> {
         let (sender, receiver) = std::sync::mpsc::channel();
         let reply: Reply = Box::new(move |vectors| {
             let _nobody_waits_any_more = sender.send(vectors);
@@ -225,10 +257,23 @@ impl EmbedWorker {
         if state.is_over {
             return Err(Unavailable("the gateway ends".to_owned()));
         }
-        state.others.push_back(Job { texts, until: None, reply });
+        let fingerprint = Some(fingerprint.clone());
+        state.others.push_back(Job { texts, fingerprint, until: None, reply });
         self.0.changed.notify_all();
         drop(state);
-        receiver.recv().unwrap_or_else(|_| Err(Unavailable("the gateway ends".to_owned())))
+        // A runtime that hangs never answers, not even at the end.
+        loop {
+            match receiver.recv_timeout(LOOK_EVERY) {
+                Ok(embedded) => return embedded.map(|(vectors, _)| vectors),
+                Err(RecvTimeoutError::Timeout) if !self.is_over() => {}
+                Err(_) => return Err(Unavailable("the gateway ends".to_owned())),
+            }
+        }
+    }
+
+    /// Whether the thread has been told to end.
+    pub fn is_over(&self) -> bool {
+        self.0.lock().is_over
     }
 
     /// Ends the thread after the text at hand; whoever waits is told.
@@ -255,6 +300,10 @@ impl Shared {
     fn set_model(&self, model: ModelState) {
         let mut state = self.lock();
         state.remembered.clear();
+        state.fingerprint = match &model {
+            ModelState::Ready(description) => description.fingerprint().into(),
+            ModelState::Loading | ModelState::Unavailable(_) => Arc::default(),
+        };
         state.model = model;
         self.changed.notify_all();
         drop(state);
@@ -329,8 +378,11 @@ impl Runner {
 
     fn work(&mut self, job: Job) {
         let is_late = job.until.is_some_and(|until| until < Instant::now());
+        let fingerprint = self.shared.lock().fingerprint.clone();
+        let is_other = job.fingerprint.as_ref().is_some_and(|wanted| *wanted != fingerprint);
         let embedded = match &mut self.embedder {
             _ if is_late => Err(Unavailable("the model was busy for too long".to_owned())),
+            Some(_) if is_other => Err(Unavailable("the model has been replaced".to_owned())),
             Some(embedder) => {
                 embedder.embed(&job.texts).map_err(|error| Unavailable(chain(&error)))
             }
@@ -352,19 +404,8 @@ impl Runner {
             }
         }
         drop(state);
-        (job.reply)(embedded);
+        (job.reply)(embedded.map(|vectors| (vectors, fingerprint)));
     }
-}
-
-/// An error with its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(source) = cause {
-        text = format!("{text}: {source}");
-        cause = source.source();
-    }
-    text
 }
 
 #[cfg(test)]
@@ -443,14 +484,16 @@ mod tests {
         let threads: Vec<_> = ["one", "two", "three"]
             .map(|text| {
                 let own = worker.clone();
-                let thread = std::thread::spawn(move || own.embed(vec![text.to_owned()]));
-                // Each is in the queue, or at work, before the next.
-                let is_there = |count| {
+                let thread = std::thread::spawn(move || {
+                    own.embed(vec![text.to_owned()], &own.fingerprint().unwrap())
+                });
+                // The first is at work, and each other in the queue, before the next.
+                let waiting = ["one", "two", "three"].iter().position(|t| *t == text).unwrap();
+                let is_there = || {
                     let state = worker.0.lock();
-                    state.others.len() + usize::from(state.busy_since.is_some()) == count
+                    state.busy_since.is_some() && state.others.len() == waiting
                 };
-                let count = ["one", "two", "three"].iter().position(|t| *t == text).unwrap() + 1;
-                while !is_there(count) {
+                while !is_there() {
                     std::thread::yield_now();
                 }
                 thread

@@ -19,6 +19,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0001_registry.sql"),
     include_str!("../../migrations/0002_calls.sql"),
+    include_str!("../../migrations/0003_embeddings.sql"),
 ];
 
 /// How SQLite keeps changes safe.
@@ -306,7 +307,7 @@ mod tests {
     use std::fs;
 
     /// A shipped step is never edited: this list grows, its entries stay.
-    const CHECKSUMS: &[&str] = &["4q44tmqyrehaflra", "dcobm5v4wx7yizfm"];
+    const CHECKSUMS: &[&str] = &["4q44tmqyrehaflra", "dcobm5v4wx7yizfm", "64waarzvexnkvvaj"];
 
     #[test]
     fn no_shipped_migration_was_edited() {

@@ -12,7 +12,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("storage", &["domain", "sys"]),
     ("catalog", &["domain", "sys", "search", "embedding", "storage"]),
     ("gateway", &["domain", "sys", "search", "catalog"]),
-    ("evaluation", &["domain", "search", "embedding"]),
+    ("evaluation", &["domain", "sys", "search", "embedding"]),
     ("http", &["domain", "catalog", "gateway"]),
     ("config", &["domain", "embedding", "catalog", "gateway"]),
     ("example_server", &[]),

@@ -304,7 +304,7 @@ mod tests {
                 bytes[place] = byte;
             }
             if let Ok(weights) = read_weights(&bytes) {
-                let _converted = super::super::graph::network(&weights);
+                let _converted = crate::embedding::convert::graph::network(&weights);
             }
         }
     }

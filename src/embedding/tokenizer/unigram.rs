@@ -68,8 +68,8 @@ fn add(vocabulary: &Vocabulary, word: &str, tokens: &mut Vec<u32>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::vocabulary::{Vocabulary, pack};
     use super::tokenize;
+    use crate::embedding::tokenizer::vocabulary::{Vocabulary, pack};
 
     const PIECES: [(&str, f32); 10] = [
         ("<s>", 0.0),
