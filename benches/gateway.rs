@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use coffer::catalog::{CallLog, Catalog, KnownServer};
+use coffer::catalog::{CallLog, Catalog, KnownServer, VectorArm};
 use coffer::domain::{EntryKind, Manifest, Server, StdioTransport, Transport};
+use coffer::embedding::{EmbedWorker, Installed, ModelStore, Overrides};
 use coffer::gateway::{
     Environment, Fleet, FleetParts, Gateway, GatewaySettings, Outlet, Session, definitions,
 };
@@ -77,7 +78,10 @@ fn gateway(tools: usize) -> (Arc<Gateway>, Arc<Session>, Arc<dyn Outlet>) {
         on_manifest: Arc::new(|_, _| {}),
         on_state: Arc::new(|_, _| {}),
     };
-    let gateway = Gateway::new(catalog, Fleet::new(parts), CallLog::off(), settings);
+    let store = ModelStore::new("nowhere".into(), Overrides::default());
+    let worker = EmbedWorker::start(Installed { store, threads: 1 }, Box::new(|| {}));
+    let vectors = VectorArm::new(worker.expect("a thread"));
+    let gateway = Gateway::new((catalog, vectors), Fleet::new(parts), CallLog::off(), settings);
     gateway.open_after(Vec::new(), &tasks);
     let outlet: Arc<dyn Outlet> = Arc::new(Nowhere);
     let session = Session::new("bench", outlet.clone());

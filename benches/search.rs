@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use coffer::search::{Index, Options, words};
+use coffer::search::{Arms, Index, Options, words};
 use criterion::{BenchmarkId, Criterion};
 
 use crate::catalogue;
@@ -38,7 +38,9 @@ pub(crate) fn bm25(criterion: &mut Criterion) {
         let index = Index::build(catalogue::documents(size), Options::tuned());
         group.bench_function(BenchmarkId::from_parameter(size), |bench| {
             let mut queries = catalogue::QUERIES.iter().cycle();
-            bench.iter(|| queries.next().map(|query| index.rank(black_box(query), 5, &|_| true)));
+            bench.iter(|| {
+                queries.next().map(|query| index.rank(black_box(query), 5, None, Arms::Keyword))
+            });
         });
     }
     group.finish();

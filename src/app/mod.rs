@@ -13,6 +13,8 @@ mod signals;
 mod standalone;
 
 pub use registered::kept_catalog;
-pub use running::{AppError, Running, Start, Which, open_database};
+pub use running::{
+    AppError, Running, Start, Which, open_database, open_evaluation_database, vector_arm,
+};
 pub use serve::{GatewayFile, Listening, serve_http};
 pub use standalone::serve_standalone;

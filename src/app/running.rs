@@ -11,9 +11,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::registered::join;
-use crate::catalog::{CallLog, CallLogWriter, Catalog, Keeper, KeeperThread, Snapshot};
+use crate::catalog::{
+    CallLog, CallLogWriter, Catalog, Changes, Indexer, Keeper, KeeperThread, Snapshot, VectorArm,
+    Wake,
+};
 use crate::config::{Config, Variables};
 use crate::domain::{Manifest, Server, ServerName};
+use crate::embedding::{EmbedWorker, Installed, ModelStore};
 use crate::gateway::{Environment, Fleet, FleetParts, Gateway, definitions};
 use crate::search::Options;
 use crate::storage::{Database, JournalMode, OpenDatabaseError, StorageError};
@@ -84,9 +88,29 @@ pub struct Running {
     pub tasks: TaskTracker,
     /// Ends everything that runs.
     pub stop: CancellationToken,
+    wake: Wake,
     keeper: Keeper,
     keeper_thread: KeeperThread,
     log_writer: CallLogWriter,
+}
+
+/// The model's thread, with what wakes the thread that keeps vectors.
+pub fn vector_arm(config: &Config) -> Result<(Arc<VectorArm>, Wake), AppError> {
+    let store = ModelStore::new(config.folders.models(), config.overrides.clone());
+    let source = Installed { store, threads: config.embedding_threads };
+    let wake = Wake::default();
+    let listener = wake.clone();
+    let worker = EmbedWorker::start(source, Box::new(move || listener.changed()))
+        .map_err(|source| system("starting the embedding thread", source))?;
+    Ok((VectorArm::new(worker), wake))
+}
+
+/// Wakes the thread that keeps vectors after each new view.
+async fn wake_by(mut changes: watch::Receiver<Changes>, wake: Wake) {
+    wake.changed();
+    while changes.changed().await.is_ok() {
+        wake.changed();
+    }
 }
 
 /// Opens the database of the data folder, making the folder first.
@@ -96,6 +120,15 @@ pub fn open_database(config: &Config) -> Result<Database, AppError> {
     create_private_folder(folder)
         .map_err(|source| AppError::Folder { path: folder.clone(), source })?;
     Ok(Database::open(&path, journal(config))?)
+}
+
+/// Opens the database that keeps vectors of evaluations: thousands of texts that are
+/// no tools of the user.
+pub fn open_evaluation_database(config: &Config) -> Result<Database, AppError> {
+    let folder = &config.folders.data;
+    create_private_folder(folder)
+        .map_err(|source| AppError::Folder { path: folder.clone(), source })?;
+    Ok(Database::open(&folder.join("evaluation.db"), journal(config))?)
 }
 
 fn journal(config: &Config) -> JournalMode {
@@ -120,20 +153,27 @@ impl Running {
                 .map_err(|source| system("starting the invocation log", source))?;
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let catalog = Catalog::new(definitions, Options::tuned());
+        let (vectors, wake) = vector_arm(config)?;
+        Indexer::new(catalog.clone(), vectors.clone(), open_database(config)?, wake.clone())
+            .start()?;
         let fleet = Fleet::new(parts(&start, &catalog, keeper.clone(), &tasks));
-        let gateway = Gateway::new(catalog.clone(), fleet.clone(), log, config.gateway.clone());
+        let parts = (catalog.clone(), vectors);
+        let gateway = Gateway::new(parts, fleet.clone(), log, config.gateway.clone());
         let apply = Apply { gateway: gateway.clone(), ad_hoc: start.ad_hoc, which: start.which };
         let unlisted = apply.now(&snapshots.borrow());
         catalog.rebuild();
+        let changes = catalog.changes();
         let building = catalog.keep_building();
         let until = stop.clone();
         tasks.spawn(async move { until.run_until_cancelled(building).await });
+        let (until, waking) = (stop.clone(), wake_by(changes, wake.clone()));
+        tasks.spawn(async move { until.run_until_cancelled(waking).await });
         let unlisted = unlisted.iter().filter_map(|name| fleet.get(name)).collect();
         gateway.open_after(unlisted, &tasks);
         gateway.spread_news(&tasks, stop.clone());
         let until = stop.clone();
         tasks.spawn(async move { until.run_until_cancelled(apply.follow(snapshots)).await });
-        Ok(Self { gateway, tasks, stop, keeper, keeper_thread, log_writer })
+        Ok(Self { gateway, tasks, stop, wake, keeper, keeper_thread, log_writer })
     }
 
     /// Ends everything in order: clients, servers with all that they started, then
@@ -149,6 +189,8 @@ impl Running {
             tracing::error!("something did not end in time; the guard ends what is left of it");
         }
         // Connections of clients may still hold the gateway.
+        self.wake.stop();
+        self.gateway.vectors.worker().stop();
         self.keeper.stop();
         self.gateway.log.close();
         let Self { keeper_thread, log_writer, .. } = self;

@@ -185,6 +185,7 @@ mod tests {
     use super::{Arc, Catalog, EntryKind, HashMap, KnownServer, Manifest, Options, Server};
     use crate::catalog::SearchFilter;
     use crate::domain::{StdioTransport, Transport};
+    use crate::search::Arms;
     use serde_json::value::RawValue;
 
     fn manifest(names: &[&str]) -> Arc<Manifest> {
@@ -236,7 +237,7 @@ mod tests {
         let view = catalog.view();
         assert!(!view.tool("a__gone").unwrap().is_enabled());
         assert!(!view.list(EntryKind::Tool).contains("gone"));
-        assert_eq!(view.search("gone", &SearchFilter::default(), 5).searched, 1);
+        assert_eq!(view.search("gone", &SearchFilter::default(), 5, &Arms::Keyword).searched, 1);
         // The switch is for the name, so it holds when the tool goes and comes back.
         catalog.offer(&"a".parse().unwrap(), manifest(&["kept"]));
         catalog.offer(&"a".parse().unwrap(), manifest(&["gone", "kept"]));

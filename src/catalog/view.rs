@@ -1,12 +1,18 @@
 //! The immutable whole that lists, routes and searches: one moment of the catalogue.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use serde::Deserialize;
+
 use super::listing::{Listing, renamed};
 use super::state::KnownServer;
-use crate::domain::{EntryKind, ExposedName, Listability, ServerName, expose, resource_uri};
-use crate::search::{Document, Index, Options, Ranking, normalize};
+use super::vector_arm::Meaning;
+use crate::domain::{
+    EntryKind, ExposedName, Listability, ServerName, TextDigest, expose, resource_uri,
+};
+use crate::search::{Arms, Document, Field, Index, Options, Ranking, VectorQuery, normalize};
 
 /// Where a call under an exposed name goes.
 #[derive(Clone, Debug)]
@@ -49,6 +55,12 @@ pub struct View {
     tags: BTreeMap<ServerName, Vec<String>>,
     /// What the lists of this view leave out or doubt, a sentence each by server.
     pub remarks: BTreeMap<ServerName, Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct Named<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
 }
 
 /// Narrows a search to some servers or categories.
@@ -125,8 +137,19 @@ impl View {
         own.map(|(position, _)| self.listings[0].definition(*position))
     }
 
+    /// The texts that stand for the indexed tools in a search by meaning.
+    pub fn passages(&self) -> impl Iterator<Item = (TextDigest, &str)> {
+        self.index.passages()
+    }
+
     /// Ranks the tools that pass `filter`, at most `depth` of them.
-    pub fn search(&self, query: &str, filter: &SearchFilter, depth: usize) -> Search {
+    pub fn search(
+        &self,
+        query: &str,
+        filter: &SearchFilter,
+        depth: usize,
+        arms: &Arms<Meaning>,
+    ) -> Search {
         let is_open = filter.servers.is_empty() && filter.tags.is_empty();
         let passes = |position: usize| {
             let server = &self.indexed[position].1;
@@ -139,8 +162,15 @@ impl View {
         } else {
             (0..self.indexed.len()).filter(|&at| passes(at)).count()
         };
-        let ranking = self.index.rank(query, depth, &|position| is_open || passes(position));
-        Search { ranking, searched }
+        let arms = arms
+            .map(|meaning| VectorQuery { query: &meaning.query, vectors: &meaning.vectors.index });
+        let filter: Option<&dyn Fn(usize) -> bool> = if is_open { None } else { Some(&passes) };
+        Search { ranking: self.index.rank(query, depth, filter, arms), searched }
+    }
+
+    /// How many tools a search looks at.
+    pub fn searched(&self) -> usize {
+        self.indexed.len()
     }
 
     /// The servers and tags that a search can be narrowed to, in order.
@@ -155,6 +185,20 @@ impl View {
     pub fn found(&self, document: usize) -> (&str, &ServerName) {
         let (listed, server) = &self.indexed[document];
         (self.listings[0].definition(*listed), server)
+    }
+
+    /// The parts of a tool's definition in which a word of `query` stands.
+    pub fn matched_fields(&self, query: &str, document: usize) -> Vec<&'static str> {
+        let (definition, server) = self.found(document);
+        let tags = self.tags.get(server).map(Vec::as_slice).unwrap_or_default();
+        let name = serde_json::from_str::<Named<'_>>(definition).map(|tool| tool.name);
+        let name = name.unwrap_or_default();
+        let own = name.split_once("__").map_or(&*name, |(_, own)| own);
+        let document = Document::new(&name, server.as_str(), own, tags, definition);
+        let mut words: Vec<&str> =
+            self.index.matched_fields(query, &document).into_iter().map(Field::word).collect();
+        words.dedup();
+        words
     }
 
     /// Up to three exposed tool names that resemble `name`.

@@ -94,6 +94,11 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: ModelCommand,
     },
+    /// Look at the vectors of the tools, or make them all anew
+    Index {
+        #[command(subcommand)]
+        command: IndexCommand,
+    },
     /// Measure the ranking on labelled queries
     Eval(EvalArguments),
     /// Run the built-in example MCP server on standard input and output
@@ -110,6 +115,18 @@ pub(super) enum Command {
     /// End the children of a gateway that was killed
     #[command(name = "__guard", hide = true)]
     Guard,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum IndexCommand {
+    /// Say which tools have vectors, and of which model
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Embed every tool anew; goes on where it was when it was cut short
+    Rebuild,
 }
 
 #[derive(Debug, Subcommand)]
@@ -275,6 +292,12 @@ pub(super) struct SearchArguments {
     /// Only servers with this tag; may be given several times
     #[arg(long, short)]
     pub(super) tag: Vec<String>,
+    /// What ranks: hybrid, bm25 (keywords alone) or vector (meaning alone)
+    #[arg(long, default_value = "hybrid")]
+    pub(super) ranker: String,
+    /// Show the rank that each tool has by keyword and by meaning, and the matched fields
+    #[arg(long)]
+    pub(super) explain: bool,
     /// Print the answer as an agent gets it
     #[arg(long)]
     pub(super) json: bool,
@@ -323,8 +346,11 @@ pub(super) struct EvalArguments {
     #[arg(long)]
     pub(super) set: Vec<String>,
     /// Rankers, separated by commas
-    #[arg(long, default_value = "bm25", value_delimiter = ',')]
+    #[arg(long, default_value = "bm25,vector,hybrid", value_delimiter = ',')]
     pub(super) ranker: Vec<String>,
+    /// Embed the texts in the opposite order; no rank may change
+    #[arg(long)]
+    pub(super) backwards: bool,
     /// Write the ranked names of each query to this file
     #[arg(long, value_name = "FILE")]
     pub(super) out_ranks: Option<PathBuf>,

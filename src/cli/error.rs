@@ -3,8 +3,9 @@
 use thiserror::Error;
 
 use crate::app::AppError;
+use crate::catalog::VectorError;
 use crate::config::{ConfigError, ServersFileError};
-use crate::domain::InvalidName;
+use crate::domain::{InvalidName, chain};
 use crate::embedding::{InstallError, StoreError};
 use crate::evaluation::DataError;
 use crate::storage::StorageError;
@@ -62,22 +63,21 @@ impl CliError {
     }
 }
 
-/// An error with its causes, in one line.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(source) = cause {
-        text = format!("{text}: {source}");
-        cause = source.source();
-    }
-    text
-}
-
 impl From<AppError> for CliError {
     fn from(error: AppError) -> Self {
         let kind = match error {
             AppError::Open(_) | AppError::Storage(_) | AppError::Folder { .. } => Kind::Storage,
             AppError::System { .. } => Kind::Unexpected,
+        };
+        Self::new(kind, chain(&error))
+    }
+}
+
+impl From<VectorError> for CliError {
+    fn from(error: VectorError) -> Self {
+        let kind = match error {
+            VectorError::Storage(_) => Kind::Storage,
+            VectorError::Unavailable(_) => Kind::Unavailable,
         };
         Self::new(kind, chain(&error))
     }

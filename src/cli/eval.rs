@@ -1,23 +1,38 @@
 //! `coffer eval`
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tokio::time::Instant;
+
 use super::arguments::EvalArguments;
+use super::context::Context;
 use super::error::{CliError, Kind};
-use super::output;
+use super::model::LONGEST_LOADING;
+use super::output::{self, Bar};
+use crate::app::{open_evaluation_database, vector_arm};
+use crate::catalog::{CHUNK, VectorStore, Wanted};
+use crate::domain::TextDigest;
+use crate::embedding::ModelState;
 use crate::evaluation::{
-    EvaluationReport, RankedQuery, Ranker, Recorded, SetReport, compare, evaluate, read_sets,
+    EvaluationReport, EvaluationSet, RankedQuery, Ranker, Recorded, SetReport, SetVectors, compare,
+    evaluate, read_sets,
 };
 use crate::search::Options;
 
-pub(super) fn run(arguments: &EvalArguments) -> Result<(), CliError> {
+pub(super) fn run(context: &Context, arguments: &EvalArguments) -> Result<(), CliError> {
     let rankers: Result<Vec<Ranker>, CliError> =
         arguments.ranker.iter().map(|name| ranker(name)).collect();
+    let rankers = rankers?;
     let folder = arguments.data.clone().map_or_else(own_data, Ok)?;
     let sets = read_sets(&folder, &arguments.set)?;
-    let (report, ranked) = evaluate(&sets, &rankers?, &Options::tuned());
+    let vectors = if rankers.iter().all(|ranker| *ranker == Ranker::Bm25) {
+        None
+    } else {
+        vectors(context, &sets, arguments.backwards)?
+    };
+    let (report, ranked) = evaluate(&sets, &rankers, &Options::tuned(), vectors.as_ref());
     if let Some(path) = &arguments.out_ranks {
         write_ranks(path, &ranked)?;
     }
@@ -36,11 +51,63 @@ pub(super) fn run(arguments: &EvalArguments) -> Result<(), CliError> {
 }
 
 fn ranker(name: &str) -> Result<Ranker, CliError> {
-    match name {
-        "bm25" => Ok(Ranker::Bm25),
-        _ => Err(CliError::new(Kind::Invalid, format!("no ranker is called `{name}`"))
-            .hint("there is: bm25")),
+    Ranker::ALL.into_iter().find(|ranker| ranker.name() == name).ok_or_else(|| {
+        CliError::new(Kind::Invalid, format!("no ranker is called `{name}`"))
+            .hint("there are: bm25, vector, hybrid")
+    })
+}
+
+/// The vectors of all that is compared; none, with a note, when there is no model.
+/// They are kept apart from those of the user's own tools.
+fn vectors(
+    context: &Context,
+    sets: &[EvaluationSet],
+    is_backwards: bool,
+) -> Result<Option<SetVectors>, CliError> {
+    let config = context.config()?;
+    let (arm, _) = vector_arm(&config)?;
+    let model = match arm.worker().settled_model(LONGEST_LOADING) {
+        ModelState::Ready(description) => description.name.clone(),
+        ModelState::Unavailable(reason) => {
+            output::note(&format!("bm25 alone is measured: {reason}"));
+            return Ok(None);
+        }
+        ModelState::Loading => {
+            output::note("bm25 alone is measured: the model is not loaded within 30 s");
+            return Ok(None);
+        }
+    };
+    let mut database = open_evaluation_database(&config)?;
+    let mut store = VectorStore::open(&mut database, arm.worker())?;
+    let mut wanted = BTreeSet::new();
+    for set in sets {
+        wanted.extend(set.documents.iter().map(|document| {
+            let passage = document.passage();
+            store.passage(TextDigest::of(&passage), &passage)
+        }));
+        wanted.extend(set.queries.iter().map(|query| store.request(&query.query)));
     }
+    let mut wanted: Vec<Wanted> = wanted.into_iter().collect();
+    if is_backwards {
+        wanted.reverse();
+    }
+    let begin = Instant::now();
+    let centre = store.centre()?;
+    let bar = Bar::new();
+    bar.begin("embedding", u64::try_from(wanted.len()).unwrap_or(u64::MAX));
+    let mut made = HashMap::new();
+    for chunk in wanted.chunks(CHUNK) {
+        made.extend(store.fill(chunk)?);
+        bar.advance(u64::try_from(chunk.len()).unwrap_or_default());
+    }
+    bar.finish();
+    let queries = sets.iter().flat_map(|set| &set.queries).filter_map(|query| {
+        let vector = made.get(&store.request(&query.query).digest)?;
+        Some((query.query.clone(), vector.clone()))
+    });
+    let (queries, embed_seconds) = (queries.collect(), begin.elapsed().as_secs_f64());
+    arm.worker().stop();
+    Ok(Some(SetVectors { model, embed_seconds, centre, passages: made, queries }))
 }
 
 /// The project's own set: in the working folder, or where the program was built.

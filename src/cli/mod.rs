@@ -9,6 +9,7 @@ mod curate;
 mod error;
 mod eval;
 mod example;
+mod index;
 mod list;
 mod log;
 mod model;
@@ -75,7 +76,8 @@ fn run(cli: Cli) -> Result<(), CliError> {
             config_show::run(&context, json)
         }
         Command::Model { command } => model::run(&context, command),
-        Command::Eval(arguments) => eval::run(&arguments),
+        Command::Index { command } => index::run(&context, &command),
+        Command::Eval(arguments) => eval::run(&context, &arguments),
         Command::ExampleServer { folder } => example::run(&context, folder),
         Command::Completions { shell } => {
             output::completions(shell, &mut Cli::command());

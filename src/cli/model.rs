@@ -10,13 +10,14 @@ use super::context::Context;
 use super::error::{CliError, Kind};
 use super::output::{self, Bar};
 use crate::config::Config;
+use crate::domain::chain;
 use crate::embedding::{
     Description, EmbedWorker, FetchError, Inspection, Installed, ModelState, ModelStore, Pooling,
     Step, fetch, inspect,
 };
 
 /// Loading takes a second or two; a runtime that takes longer than this hangs.
-const LONGEST_LOADING: Duration = Duration::from_secs(30);
+pub(super) const LONGEST_LOADING: Duration = Duration::from_secs(30);
 
 pub(super) fn run(context: &Context, command: ModelCommand) -> Result<(), CliError> {
     let config = context.config()?;
@@ -69,7 +70,7 @@ fn cannot_fetch(error: FetchError) -> CliError {
         FetchError::NoBuild | FetchError::NoPython(..) | FetchError::Failed => Kind::Unavailable,
         FetchError::Write(_) => Kind::Storage,
     };
-    CliError::new(kind, super::error::chain(&error) + ". Nothing was changed").hint(
+    CliError::new(kind, chain(&error) + ". Nothing was changed").hint(
         "everything but search by meaning works without the model; `coffer model install --from \
          FILE…` takes packages that were fetched elsewhere, and `models/manifest.toml` names them",
     )

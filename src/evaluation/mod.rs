@@ -15,5 +15,6 @@ pub use data::{DataError, EvaluationSet, Query, read_sets};
 pub use metrics::{Metrics, measure};
 pub use record::{Drop, Recorded, compare};
 pub use run::{
-    EvaluationReport, IndexReport, RankedQuery, Ranker, RankerReport, SetReport, evaluate,
+    EvaluationReport, IndexReport, RankedQuery, Ranker, RankerReport, SetReport, SetVectors,
+    evaluate,
 };

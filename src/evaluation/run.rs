@@ -1,6 +1,6 @@
 //! A whole evaluation: each set searched, measured and timed.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -8,7 +8,11 @@ use tokio::time::Instant;
 
 use super::data::EvaluationSet;
 use super::metrics::{DEPTH, Metrics, mean, measure};
-use crate::search::{Confidence, Index, Options, words};
+use crate::domain::{Embedding, TextDigest};
+use crate::search::{
+    Arms, Centre, Confidence, Index, Options, Ranking, VectorIndex, VectorQuery, words,
+};
+use crate::sys::resident_mib;
 
 /// A set of this kind only shows that nothing is broken; it is left out of means.
 const SMOKE: &str = "-smoke";
@@ -18,15 +22,39 @@ const SMOKE: &str = "-smoke";
 pub enum Ranker {
     /// Keywords alone.
     Bm25,
+    /// Vectors alone.
+    Vector,
+    /// Both, fused.
+    Hybrid,
 }
 
 impl Ranker {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Bm25, Self::Vector, Self::Hybrid];
+
     /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bm25 => "bm25",
+            Self::Vector => "vector",
+            Self::Hybrid => "hybrid",
         }
     }
+}
+
+/// The vectors that an evaluation needs, made before it.
+#[derive(Debug)]
+pub struct SetVectors {
+    /// The model's name.
+    pub model: String,
+    /// Seconds spent on embedding.
+    pub embed_seconds: f64,
+    /// What is taken out of a query.
+    pub centre: Centre,
+    /// The tools' texts.
+    pub passages: HashMap<TextDigest, Embedding>,
+    /// The queries.
+    pub queries: HashMap<String, Embedding>,
 }
 
 /// The figures of one ranker on one set.
@@ -35,7 +63,7 @@ pub struct RankerReport {
     /// Quality over the queries that have an answer.
     #[serde(flatten)]
     pub metrics: Metrics,
-    /// Milliseconds for half of the queries.
+    /// Milliseconds for half of the queries, without the encoding of the query.
     pub query_ms_p50: f64,
     /// Milliseconds for 95 of 100 queries.
     pub query_ms_p95: f64,
@@ -79,6 +107,8 @@ pub struct IndexReport {
     pub tools: usize,
     /// Seconds spent on building.
     pub build_seconds: f64,
+    /// Resident memory at the end in MiB, where the system tells.
+    pub rss_mib: Option<f64>,
 }
 
 /// A whole evaluation.
@@ -107,24 +137,32 @@ pub struct RankedQuery {
     pub ranked: Vec<String>,
 }
 
-/// Evaluates `rankers` on `sets`.
+/// Evaluates `rankers` on `sets`. Those that need vectors are left out when there are
+/// none.
 pub fn evaluate(
     sets: &[EvaluationSet],
     rankers: &[Ranker],
     options: &Options,
+    vectors: Option<&SetVectors>,
 ) -> (EvaluationReport, Vec<RankedQuery>) {
     let mut report = EvaluationReport {
-        model: None,
+        model: vectors.map(|vectors| vectors.model.clone()),
         sets: Vec::new(),
         mean: BTreeMap::new(),
         index: IndexReport::default(),
     };
+    report.index.embed_seconds = vectors.map_or(0.0, |vectors| vectors.embed_seconds);
+    let rankers: Vec<Ranker> = rankers
+        .iter()
+        .filter(|ranker| vectors.is_some() || **ranker == Ranker::Bm25)
+        .copied()
+        .collect();
     let mut ranked = Vec::new();
-    let mut indexes: BTreeMap<&str, Index> = BTreeMap::new();
+    let mut indexes: BTreeMap<&str, Searched> = BTreeMap::new();
     for set in sets {
         let index = indexes.entry(&set.catalogue).or_insert_with(|| {
             let begin = Instant::now();
-            let index = Index::build(set.documents.as_ref().clone(), options.clone());
+            let index = Searched::build(set, options, vectors);
             report.index.build_seconds += begin.elapsed().as_secs_f64();
             report.index.tools += set.documents.len();
             index
@@ -136,14 +174,14 @@ pub fn evaluate(
             word_overlap: word_overlap(set),
             rankers: BTreeMap::new(),
         };
-        for ranker in rankers {
-            let (figures, rankings) = run(set, index, *ranker);
+        for ranker in &rankers {
+            let (figures, rankings) = run(set, index, (*ranker, vectors));
             set_report.rankers.insert(ranker.name(), figures);
             ranked.extend(rankings);
         }
         report.sets.push(set_report);
     }
-    for ranker in rankers {
+    for ranker in &rankers {
         let all: Vec<Metrics> = report
             .sets
             .iter()
@@ -152,7 +190,43 @@ pub fn evaluate(
             .collect();
         report.mean.insert(ranker.name(), mean(&all));
     }
+    report.index.rss_mib = resident_mib();
     (report, ranked)
+}
+
+/// A catalogue as it is searched.
+struct Searched {
+    index: Index,
+    vectors: VectorIndex,
+}
+
+impl Searched {
+    fn build(set: &EvaluationSet, options: &Options, vectors: Option<&SetVectors>) -> Self {
+        let index = Index::build(set.documents.as_ref().clone(), options.clone());
+        let own = vectors.map(|vectors| {
+            index
+                .passages()
+                .filter_map(|(digest, _)| Some((digest, vectors.passages.get(&digest)?.clone())))
+        });
+        let vectors = VectorIndex::new(own.into_iter().flatten());
+        let vectors = if vectors.is_empty() { vectors } else { vectors.with_graph() };
+        Self { index, vectors }
+    }
+
+    /// Ranks as the gateway does. A query without a vector falls back to keywords.
+    fn rank(&self, query: &str, ranker: Ranker, vectors: Option<&SetVectors>) -> Ranking {
+        let centred = |vectors: &SetVectors| {
+            vectors.queries.get(query).map(|query| vectors.centre.centred(query))
+        };
+        let query_vector = vectors.and_then(centred);
+        let arm = query_vector.as_ref().map(|query| VectorQuery { query, vectors: &self.vectors });
+        let arms = match (ranker, arm) {
+            (Ranker::Bm25, _) | (_, None) => Arms::Keyword,
+            (Ranker::Vector, Some(arm)) => Arms::Vector(arm),
+            (Ranker::Hybrid, Some(arm)) => Arms::Both(arm),
+        };
+        self.index.rank(query, DEPTH, None, arms)
+    }
 }
 
 impl SetReport {
@@ -163,14 +237,18 @@ impl SetReport {
     }
 }
 
-fn run(set: &EvaluationSet, index: &Index, ranker: Ranker) -> (RankerReport, Vec<RankedQuery>) {
+fn run(
+    set: &EvaluationSet,
+    index: &Searched,
+    (ranker, vectors): (Ranker, Option<&SetVectors>),
+) -> (RankerReport, Vec<RankedQuery>) {
     let mut rankings = Vec::new();
     let mut measured = Vec::new();
     let mut times = Vec::new();
     let (mut recognized, mut unanswerable, mut mistaken) = (0_u32, 0_u32, 0_u32);
     for query in &set.queries {
         let begin = Instant::now();
-        let ranking = index.rank(&query.query, DEPTH, &|_| true);
+        let ranking = index.rank(&query.query, ranker, vectors);
         times.push(begin.elapsed());
         let names: Vec<&str> =
             ranking.hits.iter().map(|hit| set.documents[hit.document].key.as_str()).collect();

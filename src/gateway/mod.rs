@@ -12,7 +12,7 @@ mod settings;
 mod upstream;
 mod wire;
 
-pub use builtin::{SEARCH_TOOLS, definitions, search_kept};
+pub use builtin::{KeptSearch, SEARCH_TOOLS, definitions};
 pub use downstream::{Gateway, Hold, Outlet, Session, serve_stdio};
 pub use settings::{GatewaySettings, LATEST_PROTOCOL_VERSION, PROTOCOL_VERSIONS};
 pub use upstream::{

@@ -52,6 +52,7 @@ fn routes(front: Arc<Front>, access: Access) -> Router {
         .route("/mcp", endpoint())
         .route("/mcp/", endpoint())
         .route("/api/servers", get(status::servers))
+        .route("/api/index", get(status::index))
         .with_state(front)
         .layer(from_fn_with_state(access.clone(), require_token));
     Router::new()

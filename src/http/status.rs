@@ -21,3 +21,9 @@ pub(super) async fn servers(State(front): State<Arc<Front>>) -> impl IntoRespons
     let text = serde_json::to_string(&reports).unwrap_or_else(|_| "[]".to_owned());
     ([(CONTENT_TYPE, "application/json")], text)
 }
+
+/// What there is of search by meaning.
+pub(super) async fn index(State(front): State<Arc<Front>>) -> impl IntoResponse {
+    let status = serde_json::to_string(&front.gateway.vectors.status());
+    ([(CONTENT_TYPE, "application/json")], status.unwrap_or_else(|_| "{}".to_owned()))
+}

@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::tokenize::readable;
+
 /// Deepest level of a schema that is read. Real schemas seldom nest deeper, and
 /// `$ref` cycles are never followed.
 const DEEPEST_LEVEL: usize = 8;
@@ -44,6 +46,16 @@ impl Field {
         Self::ParameterDescriptions,
         Self::Values,
     ];
+
+    /// The word for it in explanations.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Name => "name",
+            Self::Summary | Self::Description => "description",
+            Self::ParameterNames | Self::ParameterDescriptions | Self::Values => "parameters",
+        }
+    }
 
     /// Position of the name among the fields.
     pub(super) const NAME: usize = Self::Name as usize;
@@ -106,6 +118,17 @@ impl Document {
             clip(field);
         }
         Self { key: key.to_owned(), server: server.to_owned(), name: name.to_owned(), fields }
+    }
+}
+
+impl Document {
+    /// The text that stands for the tool in a search by meaning: its name in words,
+    /// then its description. What else there is made no set better and some worse
+    /// (`docs/design/0003-hybrid-ranking.md`).
+    pub fn passage(&self) -> String {
+        let name = readable(&self.name);
+        let description = self.fields[Field::Description as usize].trim();
+        if description.is_empty() { name } else { format!("{name}. {description}") }
     }
 }
 
@@ -214,6 +237,16 @@ mod tests {
         .assert_eq(
             &document.fields.map(|field| format!("{}\n", field.replace('\n', "|"))).concat(),
         );
+    }
+
+    #[test]
+    fn a_passage_is_the_name_in_words_and_the_description() {
+        let passage = |name, definition| Document::new("k", "s", name, &[], definition).passage();
+        assert_eq!(
+            passage("getHTTPStatus_v2", r#"{"description":" Asks.\nMore. "}"#),
+            "get HTTP Status v 2. Asks.\nMore."
+        );
+        assert_eq!(passage("发送-邮件", "{}"), "发送 邮件");
     }
 
     #[test]

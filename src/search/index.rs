@@ -1,11 +1,16 @@
 //! The immutable whole: one moment of the catalogue, ready to be searched.
 
-use super::document::Document;
+use std::collections::HashSet;
+
+use super::document::{Document, Field};
 use super::exact::NameTable;
+use super::fusion::{Arms, Ranks, Scored, alone, by_keyword, by_vector, fuse};
 use super::lexical::{LexicalIndex, stem_term, stemmed};
 use super::lexicon::LEXICON;
 use super::options::Options;
+use super::passages::{Passages, VectorQuery};
 use super::tokenize::{Kind, Token, cjk_runs, has_words, tokens};
+use crate::domain::TextDigest;
 
 /// Characters of a query that are read.
 const LONGEST_QUERY: usize = 2_000;
@@ -42,6 +47,8 @@ pub struct Hit {
     pub document: usize,
     /// Its score; never rounded here.
     pub score: f32,
+    /// What each arm thinks of it.
+    pub ranks: Ranks,
 }
 
 /// Tools from best to worst.
@@ -60,11 +67,20 @@ pub struct Ranking {
     pub has_words: bool,
 }
 
+/// What the words of a query say.
+struct Keyword {
+    scored: Scored,
+    coverage: f32,
+    /// Whether the best tool holds every word.
+    holds_all: bool,
+}
+
 /// The index of one catalogue.
 #[derive(Debug)]
 pub struct Index {
     lexical: LexicalIndex,
     names: NameTable,
+    passages: Passages,
     documents: usize,
     options: Options,
 }
@@ -82,53 +98,95 @@ impl Index {
         Self {
             lexical: LexicalIndex::build(&documents, &options),
             names: NameTable::build(&documents),
+            passages: Passages::of(&documents),
             documents: documents.len(),
             options,
         }
     }
 
-    /// The best `depth` tools for which `passes` holds.
-    pub fn rank(&self, query: &str, depth: usize, passes: &dyn Fn(usize) -> bool) -> Ranking {
-        let query = clipped(query);
-        let groups = self.groups(query);
-        let mut scores = vec![0.0_f32; self.documents];
-        let matches = self.add(&groups, &mut scores);
-        let allowed = |document: &usize| passes(*document);
-        let top = (0..self.documents)
-            .filter(allowed)
-            .max_by(|a, b| scores[*a].total_cmp(&scores[*b]).then(b.cmp(a)));
-        let coverage = self.coverage(top.map_or(0.0, |top| scores[top]), &groups);
-        // However common its words are here, such a tool is no miss.
-        let holds_all = top.is_some_and(|top| usize::from(matches[top]) == groups.len());
-        self.add_segments(query, &mut scores);
+    /// The texts that stand for the tools in a search by meaning.
+    pub fn passages(&self) -> impl Iterator<Item = (TextDigest, &str)> {
+        self.passages.texts()
+    }
 
-        let named: Vec<usize> = self
-            .names
-            .named_in(query)
-            .into_iter()
-            .map(|document| document as usize)
-            .filter(allowed)
-            .collect();
-        let best = scores.iter().copied().fold(0.0_f32, f32::max);
-        for document in &named {
-            scores[*document] += best + 1.0;
+    /// The best `depth` tools, only those that pass where there is a filter.
+    pub fn rank(
+        &self,
+        query: &str,
+        depth: usize,
+        filter: Option<&dyn Fn(usize) -> bool>,
+        arms: Arms<VectorQuery<'_>>,
+    ) -> Ranking {
+        let query = clipped(query);
+        let passes = |document: usize| filter.is_none_or(|passes| passes(document));
+        let keyword = self.keyword(query, &passes);
+        let mut hits = match arms {
+            Arms::Keyword => alone(&keyword.scored, by_keyword),
+            Arms::Vector(arm) => alone(&self.passages.nearest(arm, filter), by_vector),
+            Arms::Both(arm) => {
+                let has_vector = |document| self.passages.cosine(arm, document).is_some();
+                let nearest = self.passages.nearest(arm, filter);
+                fuse(&keyword.scored, &nearest, has_vector, &self.options)
+            }
+        };
+        let mut named = self.names.named_in(query);
+        named.retain(|document| passes(*document as usize) && !matches!(arms, Arms::Vector(_)));
+        let best = hits.iter().map(|hit| hit.score).fold(0.0_f32, f32::max);
+        for document in named.iter().map(|document| *document as usize) {
+            let unranked = || Hit { document, score: best + 1.0, ranks: Ranks::default() };
+            match hits.iter_mut().find(|hit| hit.document == document) {
+                Some(hit) => hit.score += best + 1.0,
+                None => hits.push(unranked()),
+            }
         }
-        let mut hits: Vec<Hit> = (0..self.documents)
-            .filter(|document| scores[*document] > 0.0)
-            .filter(allowed)
-            .map(|document| Hit { document, score: scores[document] })
-            .collect();
-        // The hits are in the order of their keys and the sort is stable.
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.document.cmp(&b.document)));
         hits.truncate(depth);
-        let confidence = if !named.is_empty() || coverage >= self.options.high_coverage {
+        let confidence = if !named.is_empty() || keyword.coverage >= self.options.high_coverage {
             Confidence::High
-        } else if coverage >= self.options.low_coverage || (holds_all && !groups.is_empty()) {
+        } else if keyword.coverage >= self.options.low_coverage || keyword.holds_all {
             Confidence::Low
         } else {
             Confidence::None
         };
+        let coverage = keyword.coverage;
         Ranking { hits, confidence, coverage, has_words: has_words(query) }
+    }
+
+    /// The fields of `document` in which a word of the query stands, in any form.
+    pub fn matched_fields(&self, query: &str, document: &Document) -> Vec<Field> {
+        let groups = self.groups(clipped(query));
+        let terms: HashSet<&str> =
+            groups.iter().flat_map(|group| &group.terms).map(|(term, _)| term.as_str()).collect();
+        let matches = |text: &str| {
+            tokens(text).iter().any(|token| {
+                terms.contains(token.text.as_str())
+                    || (token.kind != Kind::Cjk && terms.contains(stemmed(&token.text).as_str()))
+            })
+        };
+        let fields = Field::ALL.into_iter().zip(&document.fields);
+        fields.filter(|(_, text)| matches(text)).map(|(field, _)| field).collect()
+    }
+
+    /// What the words of the query say.
+    fn keyword(&self, query: &str, passes: &dyn Fn(usize) -> bool) -> Keyword {
+        let groups = self.groups(query);
+        let mut scores = vec![0.0_f32; self.documents];
+        let matches = self.add(&groups, &mut scores);
+        let top = (0..self.documents)
+            .filter(|document| passes(*document))
+            .max_by(|a, b| scores[*a].total_cmp(&scores[*b]).then(b.cmp(a)));
+        let coverage = self.coverage(top.map_or(0.0, |top| scores[top]), &groups);
+        // However common its words are here, such a tool is no miss.
+        let holds_all =
+            !groups.is_empty() && top.is_some_and(|top| usize::from(matches[top]) == groups.len());
+        self.add_segments(query, &mut scores);
+        let mut scored: Scored = (0..self.documents)
+            .filter(|document| scores[*document] > 0.0 && passes(*document))
+            .map(|document| (document, scores[document]))
+            .collect();
+        // The hits are in the order of their keys and the sort is stable.
+        scored.sort_by(|a, b| b.1.total_cmp(&a.1));
+        Keyword { scored, coverage, holds_all }
     }
 
     /// Adds to each tool what the groups give it; returns how many groups each holds.
@@ -199,14 +257,14 @@ impl Index {
         let kept: Vec<&Token> =
             all.iter().filter(|token| !LEXICON.is_stop_word(&token.text)).collect();
         let kept = if kept.is_empty() { all.iter().collect() } else { kept };
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         let mut groups = Vec::new();
         for (word, is_cjk) in self.query_words(&kept) {
             if groups.len() < MOST_GROUPS && seen.insert(word) {
                 groups.push(if is_cjk { self.cjk_group(word) } else { self.word_group(word) });
             }
         }
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         for run in cjk_runs(query) {
             for (word, english) in LEXICON.chinese(&run) {
                 if groups.len() < MOST_GROUPS && seen.insert(word) {

@@ -23,6 +23,10 @@ pub struct Options {
     pub glossary_weight: f32,
     /// Weight of the best single sentence beside the whole query.
     pub segment_weight: f32,
+    /// Weight of the vectors in the fusion, where that of the keywords is 1.
+    pub vector_weight: f32,
+    /// Damps the first ranks in the fusion: the constant `k` of reciprocal ranks.
+    pub rank_constant: f32,
     /// Coverage from which the best hit counts as certain.
     pub high_coverage: f32,
     /// Coverage below which nothing fits.
@@ -43,6 +47,8 @@ impl Options {
             fuzzy_weight: 0.7,
             glossary_weight: 0.8,
             segment_weight: 0.5,
+            vector_weight: 0.5,
+            rank_constant: 4.0,
             high_coverage: 0.55,
             low_coverage: 0.25,
         }

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use super::{Confidence, Document, Index, Options};
+use super::{Arms, Confidence, Document, Index, Options};
 
 const CATALOG: &str = "
     github__create_issue  | Open a new issue in a repository
@@ -37,7 +37,7 @@ fn index(catalog: &str) -> (Vec<String>, Index) {
 #[track_caller]
 fn check(query: &str, depth: usize, expected: &Expect) {
     let (keys, index) = index(CATALOG);
-    let ranking = index.rank(query, depth, &|_| true);
+    let ranking = index.rank(query, depth, None, Arms::Keyword);
     let lines: String =
         ranking.hits.iter().map(|hit| format!("{}\n", keys[hit.document])).collect();
     expected.assert_eq(&lines);
@@ -117,11 +117,14 @@ fn the_same_query_gives_the_same_ranking_and_ties_go_by_name() {
     let (_, first) = index(CATALOG);
     let (_, second) = index(CATALOG);
     for query in ["search the pages", "a", "post a message", "lookup"] {
-        assert_eq!(first.rank(query, 10, &|_| true), second.rank(query, 10, &|_| true));
+        assert_eq!(
+            first.rank(query, 10, None, Arms::Keyword),
+            second.rank(query, 10, None, Arms::Keyword)
+        );
     }
     let (keys, twins) = index("b__same | Same text\n a__same | Same text\n c__same | Same text");
     let found: Vec<&str> = twins
-        .rank("text", 5, &|_| true)
+        .rank("text", 5, None, Arms::Keyword)
         .hits
         .iter()
         .map(|hit| keys[hit.document].as_str())
@@ -132,9 +135,9 @@ fn the_same_query_gives_the_same_ranking_and_ties_go_by_name() {
 #[test]
 fn the_first_hit_does_not_depend_on_how_many_are_asked_for() {
     let (_, index) = index(CATALOG);
-    let all = index.rank("search messages", 20, &|_| true);
+    let all = index.rank("search messages", 20, None, Arms::Keyword);
     for depth in 1..=20 {
-        let some = index.rank("search messages", depth, &|_| true);
+        let some = index.rank("search messages", depth, None, Arms::Keyword);
         assert_eq!(some.hits, all.hits[..some.hits.len()]);
     }
 }
@@ -148,7 +151,7 @@ fn text_that_names_nothing_here_says_so() {
         ("", false, Confidence::None),
         ("post a message to a channel", true, Confidence::High),
     ] {
-        let ranking = index.rank(query, 5, &|_| true);
+        let ranking = index.rank(query, 5, None, Arms::Keyword);
         assert_eq!((ranking.has_words, ranking.confidence), (has_words, confidence), "{query}");
     }
 }
@@ -156,14 +159,17 @@ fn text_that_names_nothing_here_says_so() {
 #[test]
 fn any_text_is_plain_words_and_none_breaks_the_search() {
     let (_, index) = index(CATALOG);
-    let plain = index.rank("list issues repo owner name", 10, &|_| true);
-    assert_eq!(index.rank("list issues \"repo:owner/name", 10, &|_| true).hits, plain.hits);
+    let plain = index.rank("list issues repo owner name", 10, None, Arms::Keyword);
+    assert_eq!(
+        index.rank("list issues \"repo:owner/name", 10, None, Arms::Keyword).hits,
+        plain.hits
+    );
     let long = "list pods ".repeat(40_000);
     let many: String = (0..10_000).map(|number| format!("w{number} ")).collect();
     for query in
         [long.as_str(), &many, "AND OR NOT", "a\\b", "-v", "\0", "title:*", "(y+25)", "\u{200b}"]
     {
-        let ranking = index.rank(query, 5, &|_| true);
+        let ranking = index.rank(query, 5, None, Arms::Keyword);
         assert!(ranking.hits.iter().all(|hit| hit.score.is_finite()), "{query:.20}");
     }
 }
@@ -171,7 +177,12 @@ fn any_text_is_plain_words_and_none_breaks_the_search() {
 #[test]
 fn a_filter_never_starves_the_answer() {
     let (keys, index) = index(CATALOG);
-    let ranking = index.rank("search", 5, &|document| keys[document].starts_with("slack"));
+    let ranking = index.rank(
+        "search",
+        5,
+        Some(&|document| keys[document].starts_with("slack")),
+        Arms::Keyword,
+    );
     assert_eq!(keys[ranking.hits[0].document], "slack__search");
     assert!(ranking.hits.iter().all(|hit| keys[hit.document].starts_with("slack")));
 }
@@ -179,5 +190,5 @@ fn a_filter_never_starves_the_answer() {
 #[test]
 fn an_empty_catalogue_answers_with_nothing() {
     let (_, index) = index("");
-    assert!(index.rank("anything", 5, &|_| true).hits.is_empty());
+    assert!(index.rank("anything", 5, None, Arms::Keyword).hits.is_empty());
 }

@@ -63,6 +63,12 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
+/// A name in words: `createIssue` is `create Issue`.
+pub(super) fn readable(name: &str) -> String {
+    let words: Vec<&str> = runs(name).flat_map(parts).collect();
+    words.join(" ")
+}
+
 /// The runs of CJK characters in `text`, in one spelling.
 pub(super) fn cjk_runs(text: &str) -> Vec<String> {
     let text = unified(text);

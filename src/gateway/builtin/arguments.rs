@@ -10,15 +10,15 @@ const MOST_TOP_K: usize = 20;
 
 /// How much of each tool is returned.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Detail {
+pub(in crate::gateway) enum Detail {
     Schema,
     Name,
 }
 
 /// A search as it is carried out.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct SearchArguments {
-    pub(super) query: String,
+pub(in crate::gateway) struct SearchArguments {
+    pub(in crate::gateway) query: String,
     pub(super) top_k: usize,
     pub(super) servers: BTreeSet<String>,
     pub(super) tags: BTreeSet<String>,
@@ -27,7 +27,7 @@ pub(super) struct SearchArguments {
 
 impl SearchArguments {
     /// Reads `arguments`. An error is a sentence that tells the model the mend.
-    pub(super) fn read(arguments: &Map<String, Value>) -> Result<Self, String> {
+    pub(in crate::gateway) fn read(arguments: &Map<String, Value>) -> Result<Self, String> {
         let example = "e.g. {\"query\": \"create a pull request\"}";
         let query = match arguments.get("query") {
             Some(Value::String(query)) if !query.trim().is_empty() => query.clone(),

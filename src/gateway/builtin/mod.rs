@@ -8,6 +8,7 @@ mod arguments;
 mod definition;
 mod search_tools;
 
+pub(super) use arguments::SearchArguments;
 pub use definition::{SEARCH_TOOLS, definitions};
-pub use search_tools::search_kept;
+pub use search_tools::KeptSearch;
 pub(super) use search_tools::{SearchContext, search_tools, tool_error};

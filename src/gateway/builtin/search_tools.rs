@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::arguments::{Detail, SearchArguments};
-use crate::catalog::{SearchFilter, View};
+use crate::catalog::{Meaning, SearchFilter, View};
 use crate::domain::ServerName;
-use crate::search::{Confidence, Hit};
+use crate::search::{Arms, Confidence, Hit, Ranks};
 
 /// Characters of the answer's text; clients cut longer results, and cut JSON is useless.
 const BUDGET: usize = 24_000;
@@ -36,6 +36,10 @@ pub(in crate::gateway) struct SearchContext {
     pub(in crate::gateway) status: BTreeMap<ServerName, &'static str>,
     /// Servers that are not reachable or still starting, a sentence each.
     pub(in crate::gateway) notices: Vec<String>,
+    /// What ranks.
+    pub(in crate::gateway) arms: Arms<Meaning>,
+    /// Why the vectors do not take part.
+    pub(in crate::gateway) reason: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -43,6 +47,8 @@ struct Answer<'a> {
     tools: [(); 0],
     total_searched: usize,
     ranker: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranker_reason: Option<&'a str>,
     confidence: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notices: Vec<String>,
@@ -65,23 +71,35 @@ struct Definition<'a> {
     annotations: Option<&'a RawValue>,
 }
 
-/// Searches, and returns the raw `result` of the call and whether it is an error.
+/// The raw `result` of a search.
 pub(in crate::gateway) fn search_tools(
     view: &View,
     context: &SearchContext,
-    arguments: &Map<String, Value>,
-) -> (String, bool) {
-    match SearchArguments::read(arguments) {
-        Ok(arguments) => (result(&answer(view, context, arguments)), false),
-        Err(sentence) => (tool_error(&sentence, "bad-arguments"), true),
-    }
+    arguments: SearchArguments,
+) -> String {
+    result(&answer(view, context, arguments))
 }
 
-/// Searches a kept catalogue with no server running. The answer is the structured
-/// content as JSON text; an error is a sentence.
-pub fn search_kept(view: &View, arguments: &Map<String, Value>) -> Result<String, String> {
-    let context = SearchContext { status: BTreeMap::new(), notices: Vec::new() };
-    Ok(answer(view, &context, SearchArguments::read(arguments)?))
+/// A search of a kept catalogue, with no server running.
+#[derive(Debug)]
+pub struct KeptSearch(SearchArguments);
+
+impl KeptSearch {
+    /// Reads the arguments as an agent would give them; an error is a sentence.
+    pub fn read(arguments: &Map<String, Value>) -> Result<Self, String> {
+        SearchArguments::read(arguments).map(Self)
+    }
+
+    /// What is searched for.
+    pub fn query(&self) -> &str {
+        &self.0.query
+    }
+
+    /// The structured answer as JSON text.
+    pub fn answer(self, view: &View, arms: Arms<Meaning>, reason: Option<String>) -> String {
+        let (status, notices) = (BTreeMap::new(), Vec::new());
+        answer(view, &SearchContext { status, notices, arms, reason }, self.0)
+    }
 }
 
 /// An in-band failure: a sentence for the model, and its class for programs.
@@ -105,9 +123,10 @@ fn result(structured: &str) -> String {
 fn answer(view: &View, context: &SearchContext, arguments: SearchArguments) -> String {
     let query = arguments.query;
     let filter = SearchFilter { servers: arguments.servers, tags: arguments.tags };
-    let search = view.search(&query, &filter, arguments.top_k);
+    let search = view.search(&query, &filter, arguments.top_k, &context.arms);
     let ranking = search.ranking;
     let mut notices = unknown_filters(view, &filter);
+    notices.extend(half_built(&context.arms));
     let shown = match ranking.confidence {
         Confidence::None => {
             notices.insert(0, no_fit(&query, ranking.has_words));
@@ -122,7 +141,7 @@ fn answer(view: &View, context: &SearchContext, arguments: SearchArguments) -> S
         // What every later hit needs at least is kept back for it.
         let reserve = (shown.len() - position - 1) * (SHORT_DESCRIPTION + 300);
         let (tool, length, is_whole) =
-            tool(view, context, *hit, (arguments.detail, room.saturating_sub(reserve)));
+            tool(view, context, (&query, *hit), (arguments.detail, room.saturating_sub(reserve)));
         shortened += usize::from(!is_whole);
         room = room.saturating_sub(length);
         tools.push(tool);
@@ -137,7 +156,8 @@ fn answer(view: &View, context: &SearchContext, arguments: SearchArguments) -> S
     let rest = Answer {
         tools: [],
         total_searched: search.searched,
-        ranker: "bm25",
+        ranker: context.arms.ranker(),
+        ranker_reason: context.reason.as_deref(),
         confidence: ranking.confidence.word(),
         notices: bounded(notices, &context.notices),
     };
@@ -207,7 +227,7 @@ fn clipped(text: &str, most: usize) -> String {
 fn tool(
     view: &View,
     context: &SearchContext,
-    hit: Hit,
+    (query, hit): (&str, Hit),
     (detail, room): (Detail, usize),
 ) -> (String, usize, bool) {
     let (definition, server) = view.found(hit.document);
@@ -217,7 +237,8 @@ fn tool(
     let Ok(definition) = serde_json::from_str::<Definition<'_>>(definition) else {
         return (String::from("{}"), 2, false);
     };
-    let tail = format!("\"score\":{score},\"status\":\"{status}\"}}");
+    let why = why(hit.ranks, &view.matched_fields(query, hit.document));
+    let tail = format!("\"score\":{score},\"status\":\"{status}\",\"why\":\"{why}\"}}");
     let whole = whole(&definition, detail) + &tail;
     let length = whole.chars().count();
     if length <= room {
@@ -233,6 +254,22 @@ fn tool(
     );
     let length = shortened.chars().count();
     (shortened, length, detail == Detail::Name)
+}
+
+/// What each arm thinks of a tool: `keyword 1 (name, description), meaning 3`.
+fn why(ranks: Ranks, fields: &[&str]) -> String {
+    let fields =
+        if fields.is_empty() { String::new() } else { format!(" ({})", fields.join(", ")) };
+    let keyword = ranks.keyword.map(|rank| format!("keyword {rank}{fields}"));
+    let vector = ranks.vector.map(|rank| format!("meaning {rank}"));
+    let arms: Vec<String> = keyword.into_iter().chain(vector).collect();
+    if arms.is_empty() { "named".to_owned() } else { arms.join(", ") }
+}
+
+fn half_built(arms: &Arms<Meaning>) -> Option<String> {
+    let (Arms::Vector(meaning) | Arms::Both(meaning)) = arms else { return None };
+    let missing = meaning.vectors.missing;
+    (missing > 0).then(|| format!("{missing} tools are so far found by keyword alone"))
 }
 
 fn whole(definition: &Definition<'_>, detail: Detail) -> String {

@@ -11,7 +11,7 @@ use super::rewrite::{Target, with_token};
 use super::session::{Outlet, Session};
 use crate::catalog::{Route, Switch};
 use crate::domain::{CallStatus, ExposedName, OWN_SERVER, ServerName, split_resource_uri};
-use crate::gateway::builtin::{SEARCH_TOOLS, search_tools, tool_error};
+use crate::gateway::builtin::{SEARCH_TOOLS, SearchArguments, search_tools, tool_error};
 use crate::gateway::upstream::{Limits, ProgressSink, RequestError};
 use crate::gateway::wire::{Reply, code, error_object, notification};
 
@@ -131,15 +131,18 @@ impl Gateway {
             .arguments
             .and_then(|raw| serde_json::from_str::<Map<String, Value>>(raw.get()).ok())
             .unwrap_or_default();
+        let arguments = match SearchArguments::read(&arguments) {
+            Ok(arguments) => arguments,
+            Err(sentence) => {
+                record.finish(CallStatus::Error, Some("bad-arguments"));
+                return Reply::Result(tool_error(&sentence, "bad-arguments").into());
+            }
+        };
         self.opened().await;
-        let view = self.catalog.view();
-        let (result, is_error) = search_tools(&view, &self.search_context(), &arguments);
-        if is_error {
-            record.finish(CallStatus::Error, Some("bad-arguments"));
-        } else {
-            record.finish(CallStatus::Ok, None);
-        }
-        Reply::Result(result.into())
+        let meaning = self.vectors.embed(&arguments.query).await;
+        let answer = search_tools(&self.catalog.view(), &self.search_context(meaning), arguments);
+        record.finish(CallStatus::Ok, None);
+        Reply::Result(answer.into())
     }
 
     /// Makes sure that the server which `name` begins with has been listed: a tool of

@@ -9,18 +9,21 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::session::Session;
-use crate::catalog::{CallLog, Catalog};
+use crate::catalog::{CallLog, Catalog, Meaning, VectorArm};
 use crate::domain::ServerName;
 use crate::gateway::builtin::SearchContext;
 use crate::gateway::settings::GatewaySettings;
 use crate::gateway::upstream::{Fleet, ListingState, Phase, Upstream};
 use crate::gateway::wire::notification;
+use crate::search::Arms;
 
 /// The gateway.
 #[derive(Debug)]
 pub struct Gateway {
     /// What servers offer.
     pub catalog: Arc<Catalog>,
+    /// Search by meaning.
+    pub vectors: Arc<VectorArm>,
     /// The servers.
     pub fleet: Arc<Fleet>,
     /// Where calls are noted.
@@ -37,13 +40,13 @@ const OPENING: Duration = Duration::from_secs(2);
 impl Gateway {
     /// Puts the parts together.
     pub fn new(
-        catalog: Arc<Catalog>,
+        (catalog, vectors): (Arc<Catalog>, Arc<VectorArm>),
         fleet: Arc<Fleet>,
         log: CallLog,
         settings: GatewaySettings,
     ) -> Arc<Self> {
         let (sessions, is_open) = (Mutex::default(), watch::Sender::new(false));
-        Arc::new(Self { catalog, fleet, log, settings, sessions, is_open })
+        Arc::new(Self { catalog, vectors, fleet, log, settings, sessions, is_open })
     }
 
     /// Starts the task that opens the gateway: clients that list only once should
@@ -126,8 +129,13 @@ impl Gateway {
     }
 
     /// What a search has to know of the servers right now.
-    pub(super) fn search_context(&self) -> SearchContext {
-        let mut context = SearchContext { status: BTreeMap::new(), notices: Vec::new() };
+    pub(super) fn search_context(&self, meaning: Result<Meaning, String>) -> SearchContext {
+        let (arms, reason) = match meaning {
+            Ok(meaning) => (Arms::Both(meaning), None),
+            Err(reason) => (Arms::Keyword, Some(reason)),
+        };
+        let (status, notices) = (BTreeMap::new(), Vec::new());
+        let mut context = SearchContext { status, notices, arms, reason };
         for upstream in self.fleet.all() {
             let report = upstream.report();
             let Ok(name) = report.name.parse::<ServerName>() else { continue };
